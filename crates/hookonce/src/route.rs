@@ -1,0 +1,115 @@
+//! Which routes want an event, and how each of them handles it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::event::NewEvent;
+use crate::retry::RetryPolicy;
+use crate::step::Step;
+use crate::task::NewTask;
+
+/// A rule: events of these sources and kinds go through these steps.
+#[derive(Debug, Clone)]
+pub struct Route {
+    /// Its name; tasks are known by it.
+    pub name: Arc<str>,
+    /// The sources it takes; `None` for all.
+    pub sources: Option<Vec<String>>,
+    /// Globs of the kinds it takes; `None` for all.
+    pub kinds: Option<Vec<String>>,
+    /// What is done, in order.
+    pub steps: Vec<(Arc<str>, Arc<dyn Step>)>,
+    /// How long a claim lasts unless it is extended.
+    pub lease: Duration,
+    /// After how many attempts a task is dead.
+    pub max_attempts: u32,
+    /// Tasks of one lane run one after another.
+    pub order: Order,
+    /// When to try again and when to give up.
+    pub retry: RetryPolicy,
+}
+
+/// Whether a route keeps the order of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// One task of a lane at a time, in order of arrival.
+    #[default]
+    Lane,
+    /// Any number at a time.
+    None,
+}
+
+impl Route {
+    /// A route of this name that takes everything and does nothing, with the default policy.
+    pub fn new(name: impl Into<Arc<str>>) -> Self {
+        Self {
+            name: name.into(),
+            sources: None,
+            kinds: None,
+            steps: Vec::new(),
+            lease: Duration::from_secs(60),
+            max_attempts: 24,
+            order: Order::Lane,
+            retry: RetryPolicy::default(),
+        }
+    }
+
+    /// Whether the route wants the event. What can't be read is wanted by every route that takes
+    /// its source, whatever the kinds, so that somebody sees it.
+    pub fn takes(&self, event: &NewEvent) -> bool {
+        let source = self
+            .sources
+            .as_ref()
+            .is_none_or(|names| names.iter().any(|name| **name == *event.source));
+        let kind = self
+            .kinds
+            .as_ref()
+            .is_none_or(|globs| globs.iter().any(|glob| glob_matches(glob, event.kind.as_str())));
+        source && (kind || event.unreadable.is_some())
+    }
+}
+
+/// Gives each event a task for every route that takes it.
+pub fn assign(routes: &[Route], events: &mut [NewEvent]) {
+    for event in events {
+        event.tasks = routes
+            .iter()
+            .filter(|route| route.takes(event))
+            .map(|route| NewTask {
+                route: route.name.clone(),
+                max_attempts: route.max_attempts,
+                ordered: route.order == Order::Lane,
+            })
+            .collect();
+    }
+}
+
+/// Whether `text` is what `glob` says, where a `*` stands for any characters, none included.
+pub fn glob_matches(glob: &str, text: &str) -> bool {
+    let Some((head, rest)) = glob.split_once('*') else { return glob == text };
+    let Some(mut text) = text.strip_prefix(head) else { return false };
+    let mut parts = rest.split('*').peekable();
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return text.ends_with(part);
+        }
+        let Some(at) = text.find(part) else { return false };
+        text = &text[at + part.len()..];
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::glob_matches;
+
+    #[test]
+    fn a_star_stands_for_any_characters() {
+        for glob in ["*", "message.*", "message.text", "*.text", "m*.t*t", "mess*age.text"] {
+            assert!(glob_matches(glob, "message.text"), "{glob}");
+        }
+        for glob in ["", "message", "message.", "status.*", "*.tex", "m*x*x", "message.text.*"] {
+            assert!(!glob_matches(glob, "message.text"), "{glob}");
+        }
+    }
+}

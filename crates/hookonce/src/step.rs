@@ -1,0 +1,100 @@
+//! One named part of a route: what it is given, and the ways in which it may fail.
+
+use std::fmt;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use crate::store::Statement;
+use crate::task::Claim;
+
+/// Takes an event to the world. A sink is a step that ships with us; a handler is one of a user.
+#[async_trait]
+pub trait Step: Send + Sync + fmt::Debug {
+    /// Does the step for the claimed task. Success is remembered with its result, if it has one,
+    /// and the step is not run again. The future is dropped when the claim is lost.
+    ///
+    /// A step may run again after an attempt whose outcome is unknown: give
+    /// [`StepContext::idempotency_key`] to whom it calls.
+    async fn run(&self, context: &StepContext<'_>) -> Result<Option<String>, Failure>;
+
+    /// The statement that does the step, where it is to share a transaction with the record of the
+    /// step; the store then runs it and [`Step::run`] is not called.
+    fn statement(&self, context: &StepContext<'_>) -> Option<Statement> {
+        let _ = context;
+        None
+    }
+}
+
+/// What a step is run for.
+#[derive(Debug, Clone, Copy)]
+pub struct StepContext<'a> {
+    /// The claimed task, with its event and payload.
+    pub claim: &'a Claim,
+    /// The step's name within its route.
+    pub step: &'a str,
+}
+
+impl StepContext<'_> {
+    /// The same in every attempt of this step for this event, and for no other:
+    /// `{event id}/{route}/{step}`, with the run behind it from the second on.
+    pub fn idempotency_key(&self) -> String {
+        let Claim { event, route, run, .. } = self.claim;
+        let key = format!("{}/{route}/{}", event.id, self.step);
+        if *run > 1 { format!("{key}/{run}") } else { key }
+    }
+
+    /// The text as received; empty if it was pruned.
+    pub fn payload(&self) -> &str {
+        self.claim.event.payload.as_deref().unwrap_or_default()
+    }
+}
+
+/// Why a step didn't succeed. `?` in a step makes any error transient; the other ways are said
+/// aloud.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Failure {
+    /// It may succeed later: the attempt counts, the route's policy says when.
+    Transient {
+        /// What happened.
+        error: String,
+        /// The least delay that was asked for.
+        retry_after: Option<Duration>,
+    },
+    /// It can never succeed: the task is dead at once.
+    Permanent(String),
+    /// It is too early: run again after a while, and this attempt doesn't count.
+    NotYet {
+        /// What happened.
+        error: String,
+        /// How long to wait.
+        after: Duration,
+    },
+    /// The sink can't be reached by anybody now.
+    SinkDown(String),
+}
+
+impl Failure {
+    /// A failure that may pass.
+    pub fn transient(error: impl fmt::Display) -> Self {
+        Self::Transient { error: error.to_string(), retry_after: None }
+    }
+
+    /// A failure that stays.
+    pub fn permanent(error: impl fmt::Display) -> Self {
+        Self::Permanent(error.to_string())
+    }
+}
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let mut text = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            text = format!("{text}: {cause}");
+            source = cause.source();
+        }
+        Self::transient(text)
+    }
+}

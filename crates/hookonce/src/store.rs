@@ -1,0 +1,427 @@
+//! The only state: the contract that every store keeps, in prose.
+//!
+//! A store holds mechanism, never policy: when to retry and when to give up is decided elsewhere,
+//! and the store is told the outcome. Every method is one atomic step. Stores tell the time: leases
+//! and due times are given as durations and measured on the store's own clock, so that nodes'
+//! clocks can't steal a lease. Every write after a claim names the claim's token, so that a worker
+//! that lost its claim can write nothing.
+
+pub mod sqlite;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::event::{Event, EventId, NewEvent};
+use crate::task::{Attempt, Claim, Outcome, State, StepRecord, StepState, Task, TaskId, Token};
+
+/// The longest error text that is kept, in bytes.
+pub const ERROR_LIMIT: usize = 2048;
+
+/// Where events are stored once and their tasks are seen through.
+#[async_trait]
+pub trait Store: Send + Sync + fmt::Debug {
+    /// Stores the events whose key is unknown, with their tasks, and says of each what became of
+    /// it, in the order given. All of them or none; durable when it returns, the original of a
+    /// duplicate too. Never fails for a duplicate; never waits for a worker.
+    async fn insert(&self, events: Vec<NewEvent>) -> Result<Vec<Arrival>, StoreError>;
+
+    /// Gives `order.worker` due tasks of `order.routes`, by priority and age, round robin over
+    /// sources; raises attempt and epoch. At most one claim a lane; within a lane, an event that
+    /// was acked before another arrived comes first.
+    async fn claim(&self, order: ClaimOrder) -> Result<Vec<Claim>, StoreError>;
+
+    /// Lets a claim end `lease` from now; only while its token holds and its lease has not ended.
+    async fn extend(&self, claim: &Claim, lease: Duration) -> Result<(), StoreError>;
+
+    /// Writes how the attempt ended, gives up the claim and passes its lane on, while the token
+    /// holds; a lease that has ended but was taken over by nobody still finishes.
+    async fn finish(&self, claim: &Claim, outcome: &Outcome) -> Result<(), StoreError>;
+
+    /// Runs an SQL statement and records its step as done, or completes the task, in one
+    /// transaction, while the token holds. Fails with [`StoreError::Statement`] where the statement
+    /// fails; then nothing is written.
+    async fn finish_with(
+        &self,
+        claim: &Claim,
+        done: StepDone<'_>,
+        statement: Statement,
+    ) -> Result<(), StoreError>;
+
+    /// Remembers how far a step has come, while the token holds.
+    async fn record_step(
+        &self,
+        claim: &Claim,
+        name: &str,
+        state: StepState,
+        result: Option<&str>,
+    ) -> Result<(), StoreError>;
+
+    /// Gives a claim back, due after a while, while the token holds. The attempt doesn't count, the
+    /// epoch stays.
+    async fn release(&self, claim: &Claim, release: Release) -> Result<(), StoreError>;
+
+    /// Takes lapsed claims over, under the token given: new epoch, same attempt. Writes down the
+    /// lapsed attempt. The caller finishes each through the ordinary retry policy.
+    async fn reap(
+        &self,
+        token: Token,
+        lease: Duration,
+        limit: usize,
+    ) -> Result<Vec<Claim>, StoreError>;
+
+    /// Makes dead tasks due again, attempts from 1, steps done kept, steps only begun forgotten;
+    /// makes pending ones with a later due time due now. A task of a lane waits for its lane.
+    /// Others are left alone and counted so.
+    async fn replay(&self, tasks: &[TaskId]) -> Result<Moved, StoreError>;
+
+    /// Runs completed tasks once more: next run, no steps remembered. Others are left alone and
+    /// counted so.
+    async fn rerun(&self, tasks: &[TaskId]) -> Result<Moved, StoreError>;
+
+    /// Makes pending tasks dead, and lets the lane of a dead task that holds it pass. Others are
+    /// left alone and counted so.
+    async fn bury(&self, tasks: &[TaskId]) -> Result<Moved, StoreError>;
+
+    /// Deletes what is older than its retention, at most `limit` events at a time. Age counts from
+    /// the later of the last arrival and the last finish; nothing goes while a task is pending or
+    /// claimed. Remembers up to which time keys were removed.
+    async fn prune(&self, retention: &Retention, limit: usize) -> Result<Pruned, StoreError>;
+
+    /// Folds the arrivals and minutes that have been appended, at most `limit` rows of each; says
+    /// how many rows it folded.
+    async fn fold(&self, limit: usize) -> Result<usize, StoreError>;
+
+    /// Keeps the configuration's sources and routes beside the events.
+    async fn mirror(
+        &self,
+        sources: &[MirrorSource],
+        routes: &[MirrorRoute],
+    ) -> Result<(), StoreError>;
+
+    /// Gives one event with all that is known of it.
+    async fn get(&self, id: EventId) -> Result<Option<EventDetails>, StoreError>;
+
+    /// Gives a page of events, newest first. A page looks at a bounded number of rows: it may be
+    /// short or empty and still have a next one.
+    async fn list(&self, filter: &Filter, limit: usize) -> Result<Page, StoreError>;
+
+    /// Counts events and tasks.
+    async fn counts(&self) -> Result<Counts, StoreError>;
+
+    /// Returns when a task may have become due since the last call, as far as this store is told;
+    /// a caller polls as well.
+    async fn wait(&self);
+
+    /// Says whether events can be stored now; for readiness.
+    async fn ready(&self) -> Result<(), StoreError>;
+
+    /// Prepares a statement for [`Store::finish_with`] and says what is wrong with it.
+    async fn check(&self, statement: &str) -> Result<(), StoreError>;
+}
+
+/// What became of an event that was inserted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival {
+    /// Its key was unknown: it is stored now.
+    New,
+    /// It was stored before.
+    Duplicate,
+    /// It was stored before with a different element; the new one is kept beside it.
+    Mismatch,
+}
+
+/// What a worker asks for.
+#[derive(Debug, Clone)]
+pub struct ClaimOrder {
+    /// Proves every claim of this call. Repeated with the same token, the call gives the same claims.
+    pub token: Token,
+    /// Who asks.
+    pub worker: Arc<str>,
+    /// For which routes.
+    pub routes: Vec<Arc<str>>,
+    /// How long each claim lasts unless it is extended.
+    pub lease: Duration,
+    /// How many at most.
+    pub limit: usize,
+    /// How many of them are kept for priorities below the first.
+    pub reserve: usize,
+}
+
+/// What a successful statement stands for.
+#[derive(Debug, Clone, Copy)]
+pub enum StepDone<'a> {
+    /// This step is done; others follow.
+    Step(&'a str),
+    /// The last step is done and the task completed.
+    Task,
+}
+
+/// An SQL statement with its named parameters.
+#[derive(Debug, Clone)]
+pub struct Statement {
+    /// The statement as configured.
+    pub sql: Arc<str>,
+    /// Names without the colon, and values.
+    pub parameters: Vec<(&'static str, Parameter)>,
+}
+
+/// The value of a statement's parameter.
+#[derive(Debug, Clone)]
+pub enum Parameter {
+    /// SQL's null.
+    Null,
+    /// A whole number.
+    Number(i64),
+    /// A text.
+    Text(String),
+}
+
+/// Why a claim is given back.
+#[derive(Debug, Clone, Copy)]
+pub enum Release {
+    /// Nothing was run: no attempt is written down.
+    Unstarted,
+    /// Something was run and asked for more time.
+    NotYet(Duration),
+}
+
+/// How many tasks were moved, and how many left alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Moved {
+    /// Tasks that were moved.
+    pub moved: usize,
+    /// Tasks that were left as they are.
+    pub left: usize,
+}
+
+/// How long things are kept after their last arrival or finish.
+#[derive(Debug, Clone, Copy)]
+pub struct Retention {
+    /// Payloads of events without dead tasks.
+    pub payload: Duration,
+    /// Keys, and with them the event, its tasks, attempts, steps and arrivals.
+    pub key: Duration,
+    /// Payloads of events with dead tasks.
+    pub dead: Duration,
+}
+
+/// What was deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Pruned {
+    /// Payloads.
+    pub payloads: usize,
+    /// Whole events, keys included.
+    pub events: usize,
+}
+
+/// A source of the configuration, as a store keeps it.
+#[derive(Debug, Clone)]
+pub struct MirrorSource {
+    /// Its name.
+    pub name: Arc<str>,
+    /// What its events' ids are computed from, beside the key.
+    pub scope: Arc<str>,
+}
+
+/// A route of the configuration, as a store keeps it.
+#[derive(Debug, Clone)]
+pub struct MirrorRoute {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Sources it takes, as JSON; `null` for all.
+    pub sources: Option<Vec<String>>,
+    /// Globs of the kinds it takes; `None` for all.
+    pub kinds: Option<Vec<String>>,
+    /// After how many attempts its tasks are dead.
+    pub max_attempts: u32,
+    /// The first delay.
+    pub retry_min: Duration,
+    /// The longest delay.
+    pub retry_max: Duration,
+    /// A dead task makes its lane wait.
+    pub holds: bool,
+    /// Tasks of one lane run one after another.
+    pub ordered: bool,
+    /// It is left to workers outside.
+    pub external: bool,
+}
+
+/// Which events a page shows; an absent part shows all.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Events with a task in this state, or without any.
+    pub state: Option<StateFilter>,
+    /// The source's name.
+    pub source: Option<String>,
+    /// The kind, or a glob.
+    pub kind: Option<String>,
+    /// Events that this route has a task for.
+    pub route: Option<String>,
+    /// The lane.
+    pub lane: Option<String>,
+    /// The key.
+    pub key: Option<String>,
+    /// The cursor of the page before.
+    pub after: Option<i64>,
+}
+
+/// A state to filter by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StateFilter {
+    /// No route wanted the event.
+    Recorded,
+    /// Some task is in this state.
+    Task(State),
+}
+
+/// A page of events.
+#[derive(Debug, Clone, Serialize)]
+pub struct Page {
+    /// Newest first.
+    pub events: Vec<EventSummary>,
+    /// Where the next page begins, if there is one.
+    pub next: Option<i64>,
+}
+
+/// An event with its copies and tasks.
+#[derive(Debug, Clone, Serialize)]
+pub struct EventSummary {
+    /// The event itself.
+    #[serde(flatten)]
+    pub event: Event,
+    /// How often it arrived.
+    pub copies: u64,
+    /// How many of the arrivals differed from the first.
+    pub mismatches: u64,
+    /// `recorded` without tasks, else the first of dead, claimed, pending, completed.
+    pub state: &'static str,
+    /// One for each route that wanted it.
+    pub tasks: Vec<Task>,
+}
+
+impl EventSummary {
+    /// The state of an event that has these tasks.
+    pub fn state_of(tasks: &[Task]) -> &'static str {
+        let any = |state: &State| tasks.iter().any(|task| task.state == *state);
+        State::ALL.into_iter().find(any).map_or("recorded", State::as_str)
+    }
+}
+
+/// An event with everything that is known of it.
+#[derive(Debug, Clone, Serialize)]
+pub struct EventDetails {
+    /// The event with its copies and tasks.
+    #[serde(flatten)]
+    pub summary: EventSummary,
+    /// The text as received; `null` once it was pruned.
+    pub payload: Option<String>,
+    /// Every attempt, oldest first.
+    pub attempts: Vec<Attempt>,
+    /// Every step that is remembered.
+    pub steps: Vec<StepRecord>,
+    /// The arrivals after the first.
+    pub arrivals: Vec<ArrivalRecord>,
+}
+
+/// Arrivals of an event after its first.
+#[derive(Debug, Clone, Serialize)]
+pub struct ArrivalRecord {
+    /// When; of several that were folded, the last.
+    pub at: Timestamp,
+    /// How many.
+    pub n: u64,
+    /// The element that differed, if it did and was kept.
+    pub element: Option<String>,
+}
+
+/// Totals of events; states count tasks.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Counts {
+    /// Events ever stored.
+    pub events: u64,
+    /// Tasks pending now.
+    pub pending: u64,
+    /// Tasks claimed now.
+    pub claimed: u64,
+    /// Tasks completed, ever.
+    pub completed: u64,
+    /// Tasks dead now.
+    pub dead: u64,
+    /// Duplicates ever absorbed, mismatches among them.
+    pub duplicates: u64,
+    /// Events that no route took.
+    pub unrouted: u64,
+    /// When the oldest task that may be claimed became due.
+    pub oldest_due_at: Option<Timestamp>,
+}
+
+/// Why a store did not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The token no longer holds: somebody else has the task, or it is finished. Write nothing.
+    #[error("the claim is lost: its lease ended and the task was taken over or finished")]
+    Lost,
+    /// The user's statement failed; nothing was written.
+    #[error("{message}")]
+    Statement {
+        /// Running it again can't help.
+        permanent: bool,
+        /// What the database says.
+        message: String,
+    },
+    /// The store can't do this; the configuration should not have asked.
+    #[error("{0}")]
+    Unsupported(Cow<'static, str>),
+    /// The store is down, full, locked or broken: try again later. Nothing was written, or it is
+    /// unknown whether it was.
+    #[error("{message}")]
+    Unavailable {
+        /// What is wrong and what to do about it.
+        message: String,
+        /// What the engine says.
+        #[source]
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    },
+}
+
+impl StoreError {
+    /// A store that can't be used now, and why.
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        Self::Unavailable { message: message.into(), source: None }
+    }
+}
+
+/// Tells the time; a test gives a store one of its own.
+#[derive(Clone)]
+pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
+
+impl Clock {
+    /// The machine's clock.
+    pub fn system() -> Self {
+        #[expect(clippy::disallowed_methods, reason = "this is the store's clock")]
+        Self(Arc::new(Timestamp::now))
+    }
+
+    /// A clock that tells what `now` returns.
+    pub fn new(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+        Self(Arc::new(now))
+    }
+
+    /// What time it is.
+    pub fn now(&self) -> Timestamp {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Clock")
+    }
+}

@@ -1,0 +1,7 @@
+//! The library's integration tests, in reading order.
+
+mod meta;
+mod receiving;
+mod sinks;
+mod store;
+mod working;
