@@ -50,7 +50,7 @@ pub(super) fn finish_in(
 }
 
 fn run(connection: &Connection, statement: &Statement) -> rusqlite::Result<()> {
-    let mut prepared = connection.prepare_cached(&statement.sql)?;
+    let mut prepared = prepare(connection, &statement.sql)?;
     for n in 1..=prepared.parameter_count() {
         let value = prepared
             .parameter_name(n)
@@ -64,11 +64,17 @@ fn run(connection: &Connection, statement: &Statement) -> rusqlite::Result<()> {
     Ok(())
 }
 
+/// Prepares a user's statement. The mark in front keeps it apart from ours in the connection's
+/// cache: `commit` would otherwise be found there, prepared before the authorizer was on.
+fn prepare<'a>(connection: &'a Connection, sql: &str) -> rusqlite::Result<CachedStatement<'a>> {
+    connection.prepare_cached(&["-- a sink's\n", sql].concat())
+}
+
 /// Prepares the statement and says what is wrong with it.
 pub(super) fn check(session: &Session, sql: &str, known: &[&str]) -> Result<(), StoreError> {
     let wrong = |message: String| StoreError::Statement { permanent: true, message };
     let result = session.guarded(LIMIT, |connection| {
-        connection.prepare_cached(sql).map(|statement: CachedStatement<'_>| {
+        prepare(connection, sql).map(|statement| {
             (1..=statement.parameter_count())
                 .map(|n| statement.parameter_name(n).unwrap_or("?").to_owned())
                 .find(|name| !name.starts_with(':') || !known.contains(&&name[1..]))
