@@ -378,7 +378,7 @@ fn backup(from: &Path, to: &Path) -> Result<(), StoreError> {
     };
     std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(to).map_err(failed)?;
     let copy = || {
-        let connection = Session::open_reader(from)?;
+        let connection = Session::open_plain(from)?;
         connection.execute("vacuum into ?", (to.to_string_lossy(),))?;
         // SQLite doesn't flush the copy; a backup that is told of is on the disk.
         std::fs::File::open(to).and_then(|file| file.sync_all()).map_err(failed)

@@ -98,11 +98,17 @@ impl Session {
 
     /// Opens the file for reading only.
     pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
+        let connection = Self::open_plain(path)?;
+        connection.pragma_update(None, "query_only", true)?;
+        Ok(connection)
+    }
+
+    /// Opens the file as it is; fails if it isn't there.
+    pub(super) fn open_plain(path: &Path) -> Result<Connection, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         connection.busy_timeout(Duration::from_secs(2))?;
-        connection.pragma_update(None, "query_only", true)?;
         Ok(connection)
     }
 
