@@ -1,1 +1,11 @@
-//! To come.
+//! Receiving: who gets in, what is answered, and what a client can't do to the server.
+
+mod answers;
+mod client;
+mod connections;
+mod framing;
+mod limits;
+mod metrics;
+pub(crate) mod scheme;
+mod server;
+pub(crate) mod store;
