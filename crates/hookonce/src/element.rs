@@ -144,6 +144,12 @@ impl<'a> Json<'a> {
     }
 }
 
+/// The raw text at a JSON pointer within `text`; `None` where `text` is no JSON or has no such
+/// value.
+pub fn pointer<'a>(text: &'a str, pointer: &str) -> Option<&'a str> {
+    Json::read(text.as_bytes()).ok()?.pointer(pointer).map(Json::raw)
+}
+
 /// The members of an object in order, of repeated ones only the last.
 #[derive(Debug, Clone)]
 pub struct Object<'a>(Vec<Member<'a>>);
