@@ -1,4 +1,7 @@
 //! Meta's question, by GET, whether we are who it thinks.
+//!
+//! It is asked when the callback URL or the token is set. Who doesn't know the token gets nothing
+//! back of what they sent.
 
 use std::borrow::Cow;
 

@@ -24,6 +24,7 @@ const PERSON: [&str; 12] = [
 /// The items of one `contacts` array, to be found by either of their ids.
 pub(super) struct Contacts<'a> {
     all: Rc<[Json<'a>]>,
+    /// The user id that each gives, if any.
     user_ids: Vec<Option<Cow<'a, str>>>,
     /// Each id with the place of its contact, sorted: thousands of elements beside thousands of
     /// contacts must not take quadratic time.
@@ -55,6 +56,7 @@ impl<'a> Contacts<'a> {
     /// The contacts of the people that `element` names, or that `also` is; all where none match, so
     /// that nothing is lost to a spelling we don't know.
     pub(super) fn matching(&self, element: &Object<'a>, also: Option<&str>) -> Rc<[Json<'a>]> {
+        // One person is the one, or all there is: nearly every request.
         if self.all.len() <= 1 {
             return self.all.clone();
         }

@@ -1,4 +1,7 @@
 //! From a request's bytes to its events.
+//!
+//! In two passes: first every element is found and known for what it is, then each is copied with
+//! what is around it. Nothing is copied of a request that turns out to be too much.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -20,6 +23,7 @@ use super::walk::cuts;
 pub(super) struct Cut<'a> {
     pub(super) place: Place<'a>,
     pub(super) element: Json<'a>,
+    /// The people it is about; shared, for many elements are about the same.
     pub(super) contacts: Rc<[Json<'a>]>,
     pub(super) sent_at: Option<Timestamp>,
     pub(super) identity: Identity,
@@ -52,6 +56,7 @@ pub(super) fn events(body: &[u8], origin: &Origin) -> Vec<NewEvent> {
     }
 }
 
+/// A request while events are made of it.
 struct Request<'r> {
     body: &'r [u8],
     origin: &'r Origin,
@@ -60,6 +65,7 @@ struct Request<'r> {
 }
 
 impl Request<'_> {
+    /// The event of one element.
     fn event(&self, cut: Cut<'_>) -> NewEvent {
         let mut payload = String::with_capacity(cut.length());
         cut.place.write(&mut payload, cut.element, &cut.contacts);
@@ -81,6 +87,7 @@ impl Request<'_> {
         self.event_of(identity, &Place::default(), payload, Sha256::digest(self.body).into())
     }
 
+    /// The event of this identity and payload, whose element is at `place`.
     fn event_of(
         &self,
         identity: Identity,
@@ -91,6 +98,7 @@ impl Request<'_> {
         let Identity { kind, key, lane, priority, unreadable } = identity;
         let weak_key = key.is_none();
         let key = key.unwrap_or_else(|| {
+            // The place in the request, not in the payload, where all are alike.
             let hash = self.hash.get_or_init(|| RequestHash::of(self.body));
             Key::hash(hash, &place.in_request())
         });

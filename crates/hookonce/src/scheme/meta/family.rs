@@ -124,6 +124,7 @@ impl Family {
             Self::Status => status(element, context),
             Self::Call => call(element, context, contacts),
             Self::Echo => echo(element, context, contacts),
+            // Its id is that of the message in which the event was found: the name must be in the key.
             Self::Automatic => match (text("id"), text("event_name")) {
                 (Some(id), Some(name)) => Identity {
                     key: Some(context.key(&["automatic", number, &id, &name])),
@@ -132,10 +133,12 @@ impl Family {
                 _ => Identity::unreadable("automatic event without `id` or `event_name`"),
             },
             Self::Preference => preference(element, context),
+            // Only clicks have an id; other actions may come.
             Self::Action => Identity {
                 key: click_id(element).map(|id| context.key(&["user_action", number, &id])),
                 ..hashed("user_action", "action_type")
             },
+            // A group's `request_id` is that of a call the business made, and may cover several changes.
             Self::Group => hashed("group", "type"),
             Self::ContactSync => hashed("contact_sync", "action"),
             Self::UserIdUpdate => Identity::hashed(context.whole_kind("user_id_update")),
@@ -151,6 +154,7 @@ impl Context<'_> {
         if self.standby { Key::of(&[&["standby"], parts].concat()) } else { Key::of(parts) }
     }
 
+    /// The kind that is `prefix` and the sender's word.
     fn kind(&self, prefix: &str, word: Option<&str>) -> Kind {
         if self.standby {
             Kind::of(&["standby.", prefix].concat(), word)
@@ -159,6 +163,7 @@ impl Context<'_> {
         }
     }
 
+    /// The kind of elements that have no word of their own.
     fn whole_kind(&self, name: &str) -> Kind {
         Kind::of(if self.standby { "standby" } else { "" }, Some(name))
     }
@@ -192,6 +197,8 @@ fn person<'e>(
     user_id.or_else(known).or(phone)
 }
 
+/// A message of the time before the business came to the API. Its conversation is over, so that it
+/// has no lane, and its own type is of no use to those who handle live messages.
 fn history_message(element: &Object<'_>, context: &Context<'_>) -> Identity {
     let kind = element.text("type").unwrap_or(Cow::Borrowed("unknown"));
     // A placeholder and what it stands for have one id, told apart by their type.
@@ -203,6 +210,8 @@ fn history_message(element: &Object<'_>, context: &Context<'_>) -> Identity {
     }
 }
 
+/// What became of a message, or of a call, that the business made. The same id comes once for each
+/// status; the time is not in the key, so that a status told twice is one event.
 fn status(element: &Object<'_>, context: &Context<'_>) -> Identity {
     let (Some(id), Some(word)) = (element.text("id"), status_word(element)) else {
         return Identity::unreadable("status without `id` or `status`");
@@ -241,6 +250,7 @@ fn status_word<'a>(element: &Object<'a>) -> Option<Cow<'a, str>> {
     (!words.is_empty()).then(|| Cow::Owned(words.join(",")))
 }
 
+/// One event of a call: connecting and ending have the same id.
 fn call(element: &Object<'_>, context: &Context<'_>, contacts: &Contacts<'_>) -> Identity {
     let (Some(id), Some(event)) = (element.text("id"), element.text("event")) else {
         return Identity::unreadable("call without `id` or `event`");
@@ -281,6 +291,8 @@ fn echo(element: &Object<'_>, context: &Context<'_>, contacts: &Contacts<'_>) ->
     }
 }
 
+/// That a user wants no more marketing, or wants it again. It has no id, and must not be lost: the
+/// same wish at another time is another event.
 fn preference(element: &Object<'_>, context: &Context<'_>) -> Identity {
     let text = |name| element.text(name);
     // Of the element alone, so that a key never depends on what else was sent along.
@@ -296,6 +308,7 @@ fn preference(element: &Object<'_>, context: &Context<'_>) -> Identity {
     }
 }
 
+/// The id of a click on a link in a marketing message.
 fn click_id<'a>(element: &Object<'a>) -> Option<Cow<'a, str>> {
     let data = element.get("marketing_messages_link_click_data")?.object()?;
     data.text("click_id")

@@ -1,4 +1,7 @@
 //! The synchronised history of a number: chunks of threads of messages.
+//!
+//! It nests deeper than all else, and one request may have thousands of messages. Chunks come in any
+//! order; nothing here puts them into one.
 
 use crate::element::{Json, Member, Object};
 use crate::event::{Kind, Priority};
@@ -32,6 +35,7 @@ impl<'a> Walk<'a> {
         })
     }
 
+    /// The elements of the threads that stand at `place`.
     fn threads(
         &mut self,
         place: &Place<'a>,

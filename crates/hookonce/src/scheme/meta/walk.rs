@@ -51,6 +51,8 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
+    /// Keeps what was found, unless it is too much. Stops at the first that is, so that looking is
+    /// bounded too.
     pub(super) fn push(&mut self, cut: Cut<'a>) -> Result<(), Reason> {
         self.length = self.length.saturating_add(cut.length());
         self.cuts.push(cut);
@@ -64,6 +66,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
+    /// Keeps what can't be read, where no contacts are.
     fn malformed(
         &mut self,
         place: &Place<'a>,
@@ -75,6 +78,8 @@ impl<'a> Walk<'a> {
         self.push(Cut { sent_at: time, ..cut })
     }
 
+    /// The changes of one entry. Without any, for one where Meta was told to leave the values out, it
+    /// is an event itself.
     fn entry(&mut self, place: &Place<'a>, entry: Json<'a>) -> Result<(), Reason> {
         let Some(object) = entry.object() else {
             return self.malformed(place, entry, "entry is not an object", None);
@@ -86,8 +91,9 @@ impl<'a> Walk<'a> {
             if !to.value.is_array() {
                 return self.malformed(&changes, to.value, "`changes` is not an array", time);
             }
+            let account = object.text("id");
             for (index, change) in to.value.items().enumerate() {
-                self.change(&changes.item(index), change, object.text("id"), time)?;
+                self.change(&changes.item(index), change, account.clone(), time)?;
             }
         }
         if self.cuts.len() == before {
@@ -97,6 +103,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
+    /// The lists of one change. Without any, as with most fields that are about an account, its value
+    /// is the element: it is what the field's reference describes.
     fn change(
         &mut self,
         place: &Place<'a>,
@@ -118,6 +126,7 @@ impl<'a> Walk<'a> {
             if let Some(value) = to.value.object() {
                 let metadata = value.get("metadata").and_then(Json::object);
                 let of_number = |name| metadata.as_ref().and_then(|metadata| metadata.text(name));
+                // Some fields have no number at all, and some no metadata.
                 let context = Context {
                     number: of_number("phone_number_id").or(account).unwrap_or_default(),
                     display: of_number("display_phone_number"),
@@ -151,7 +160,7 @@ impl<'a> Walk<'a> {
             } else if name == "history" && !context.standby {
                 let place = beside.within(place, &Step::to(object, to, "history"));
                 self.history(&place, to.value, &beside)?;
-            } else if name == "standby" && !context.standby {
+            } else if beside.is_standby(to) {
                 // Its contacts are within it; those beside it stay as they are.
                 let step = Step { hole: Hole::Value, ..Step::to(object, to, "standby") };
                 let place = place.within(&step, |member| beside.is_list(member));
@@ -229,8 +238,21 @@ impl<'c, 'a> Beside<'c, 'a> {
 
     fn is_list(&self, member: &Member<'a>) -> bool {
         let name = member.name();
-        let nested = !self.context.standby && (name == "history" || name == "standby");
-        nested || Family::of(&name, self.context).is_some()
+        let history = !self.context.standby && name == "history";
+        history || self.is_standby(member) || Family::of(&name, self.context).is_some()
+    }
+
+    /// Whether the member is where copies on standby are. One that holds no element is a member
+    /// like any other, and stays beside the elements of other lists.
+    fn is_standby(&self, member: &Member<'a>) -> bool {
+        if self.context.standby || !member.is("standby") {
+            return false;
+        }
+        let holds = |object: &Object<'a>| {
+            let filled = object.members().iter().filter(|member| !is_empty(member.value));
+            filled.map(Member::name).any(|name| Family::of(&name, self.context).is_some())
+        };
+        member.value.object().map_or(!is_empty(member.value), |object| holds(&object))
     }
 }
 
@@ -247,6 +269,7 @@ fn element_time(element: &Object<'_>) -> Option<Timestamp> {
 
 /// A time in seconds or milliseconds since 1970, as number or text; `None` if it can't be one.
 fn time(value: Json<'_>) -> Option<Timestamp> {
+    // Nothing was sent in 1970 or before: a zero is a time that isn't known.
     let number: i64 = value.text()?.parse().ok().filter(|number| *number > 0)?;
     if number < MILLISECONDS_FROM {
         Timestamp::from_second(number).ok()
