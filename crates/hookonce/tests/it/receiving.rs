@@ -5,6 +5,7 @@
 mod answers;
 mod client;
 mod connections;
+mod descriptors;
 mod framing;
 mod limits;
 mod metrics;
