@@ -27,6 +27,9 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// How often a connection that waits for a place looks for one that has become idle.
 const PLACE_POLL: Duration = Duration::from_millis(10);
 
+/// How long a head may take before its connection counts as one that may be shed.
+const SPARED: Duration = Duration::from_secs(1);
+
 /// Limits of a listener.
 #[derive(Debug, Clone)]
 pub struct ListenerOptions {
@@ -148,7 +151,9 @@ impl Connections {
                         | io::ErrorKind::Interrupted
                 );
                 if !own {
-                    self.shed();
+                    // The system says so even when no connection waits, as after the one that took
+                    // the last descriptor: which must not be the one that is shed.
+                    self.shed(SPARED);
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
                 None
@@ -156,12 +161,12 @@ impl Connections {
         }
     }
 
-    /// Returns when one more connection may be opened; while there is no place, sheds the one that
-    /// has been idle the longest. If none is idle, the new one waits, and those behind it wait in
-    /// the system's queue.
+    /// Returns when one more connection may be opened; while there is no place, sheds others. If
+    /// every one has a request in flight, the new one waits, and those behind it wait in the
+    /// system's queue.
     async fn make_place(&mut self) {
         while self.activities.len() >= self.options.connections.max(1) {
-            self.shed();
+            self.shed(Duration::ZERO);
             self.sweep();
             if let Ok(Some(ended)) = timeout(PLACE_POLL, self.running.join_next_with_id()).await {
                 self.close(ended);
@@ -169,13 +174,23 @@ impl Connections {
         }
     }
 
-    fn shed(&self) {
-        let idle = self.activities.values().filter(|activity| {
-            let (phase, _) = activity.phase();
-            matches!(phase, Phase::New | Phase::Idle) && activity.command() == Command::None
-        });
-        if let Some(longest) = idle.max_by_key(|activity| activity.phase().1) {
-            longest.order(Command::Finish);
+    /// Tells the connection that makes place most cheaply to close: the one that was idle the
+    /// longest, and for `idle_least`; if none is idle, the one whose head has been trickling in the longest, since a
+    /// sender writes its head at once. A request that has arrived is never shed.
+    fn shed(&self, idle_least: Duration) {
+        let spare = |activity: &&Arc<Activity>| {
+            let (phase, age) = activity.phase();
+            let class = match phase {
+                Phase::New | Phase::Idle if age >= idle_least => 1,
+                Phase::Head if age > SPARED => 0,
+                _ => return None,
+            };
+            (activity.command() == Command::None).then_some((class, age))
+        };
+        let spares = self.activities.values().filter_map(|one| Some((spare(&one)?, one)));
+        if let Some(((class, _), first)) = spares.max_by_key(|(rank, _)| *rank) {
+            // To a head that has begun, finishing would mean to wait for its end.
+            first.order(if class == 0 { Command::Drop } else { Command::Finish });
             telemetry::connection_ended("shed");
         }
     }
@@ -208,12 +223,21 @@ impl Connections {
         for activity in self.activities.values() {
             activity.order(Command::Finish);
         }
+        let grace = self.options.grace;
+        let mut sweep = interval(self.sweep_interval());
         let all = async {
-            while let Some(ended) = self.running.join_next_with_id().await {
-                self.activities.remove(&ended.map_or_else(|error| error.id(), |(id, ())| id));
+            loop {
+                tokio::select! {
+                    ended = self.running.join_next_with_id() => match ended {
+                        Some(ended) => self.close(ended),
+                        None => break,
+                    },
+                    // A request whose head has begun to arrive is in flight, but not for ever.
+                    _ = sweep.tick() => self.sweep(),
+                }
             }
         };
-        if timeout(self.options.grace, all).await.is_err() {
+        if timeout(grace, all).await.is_err() {
             for _ in 0..self.activities.len() {
                 telemetry::connection_ended("cut_off");
             }

@@ -79,11 +79,8 @@ impl Client {
     }
 
     async fn fill(&mut self) -> usize {
-        let mut piece = [0; 16 << 10];
-        let read = tokio::time::timeout(LIMIT, self.stream.read(&mut piece)).await;
-        let n = read.expect("the server answers or closes in time").unwrap_or(0);
-        self.read.extend_from_slice(&piece[..n]);
-        n
+        let read = tokio::time::timeout(LIMIT, self.stream.read_buf(&mut self.read)).await;
+        read.expect("the server answers or closes in time").unwrap_or(0)
     }
 }
 

@@ -104,6 +104,20 @@ async fn at_the_limit_a_new_connection_waits_for_requests_in_flight() {
 }
 
 #[tokio::test]
+async fn at_the_limit_heads_that_trickle_in_make_place_before_their_time() {
+    let server = listening(ListenerOptions { connections: 4, ..Default::default() }).await;
+    let mut slow = Vec::new();
+    for _ in 0..4 {
+        let mut client = server.connect().await;
+        client.send("POST /webhooks/test HTTP/1.1\r\n").await;
+        slow.push(client);
+    }
+    let began = Instant::now();
+    assert_eq!(server.ask(post("a")).await.status, 200);
+    assert!(began.elapsed() < Duration::from_secs(5), "a head may take ten");
+}
+
+#[tokio::test]
 async fn a_flood_of_idle_connections_keeps_nobody_out() {
     let server = listening(ListenerOptions { connections: 8, ..Default::default() }).await;
     let mut idle = Vec::new();
@@ -134,6 +148,24 @@ async fn shutdown_finishes_requests_in_flight_and_ends_the_idle() {
     let answer = busy.answer().await;
     assert_eq!(answer.status, 200);
     assert!(busy.closed().await.is_empty());
+    server.stopped().await;
+}
+
+#[tokio::test]
+async fn shutdown_takes_a_request_whose_head_has_begun_but_waits_for_none_that_stops() {
+    let header_timeout = SHORT * 5;
+    let mut server = listening(ListenerOptions { header_timeout, ..Default::default() }).await;
+    let (mut slow, mut stuck) = (server.connect().await, server.connect().await);
+    let request = post("a");
+    slow.send(&request[..20]).await;
+    stuck.send(&request[..20]).await;
+    // What was sent before is read by the time that this is answered.
+    assert_eq!(server.ask(post("b")).await.status, 200);
+    server.stop();
+    while TcpStream::connect(server.address).await.is_ok() {}
+    slow.send(&request[20..]).await;
+    assert_eq!(slow.answer().await.status, 200);
+    assert!(stuck.closed().await.is_empty());
     server.stopped().await;
 }
 

@@ -13,7 +13,7 @@ use super::store::Mood;
 async fn chunks_of_one_byte_with_extensions_and_trailers_make_the_same_body() {
     let server = Server::start().await;
     let mut client = server.connect().await;
-    let chunks: String = "a,b".chars().map(|c| format!("1;name=\"value\"\r\n{c}\r\n")).collect();
+    let chunks: String = ["a", ",", "b"].map(|c| format!("1;name=\"value\"\r\n{c}\r\n")).concat();
     let request = chunked(&format!("{chunks}0\r\nX-Trailer: x\r\nContent-Length: 9\r\n\r\n"));
     for byte in request.as_bytes() {
         client.send([*byte]).await;
@@ -92,6 +92,17 @@ async fn an_old_client_is_served_and_its_connection_closed() {
     let answer = client.ask(post("a").replace("HTTP/1.1", "HTTP/1.0")).await;
     assert_eq!(answer.status, 200);
     assert!(client.closed().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_client_that_offers_another_protocol_is_served_in_this_one() {
+    let server = Server::start().await;
+    let mut client = server.connect().await;
+    for key in ["a", "b"] {
+        let offer = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: \r\n";
+        let request = post(key).replace("Content-Length", &format!("{offer}Content-Length"));
+        assert_eq!(client.ask(request).await.status, 200);
+    }
 }
 
 #[tokio::test]

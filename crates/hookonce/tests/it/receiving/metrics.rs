@@ -14,7 +14,7 @@ use super::server::Server;
 
 /// Remembers every counter, and how often each histogram was given a value.
 #[derive(Debug, Default)]
-struct Memory {
+pub(crate) struct Memory {
     described: Mutex<Vec<String>>,
     values: Mutex<BTreeMap<String, Arc<AtomicU64>>>,
 }
@@ -27,7 +27,7 @@ impl Memory {
     }
 
     /// Everything that isn't zero.
-    fn values(&self) -> BTreeMap<String, u64> {
+    pub(crate) fn values(&self) -> BTreeMap<String, u64> {
         let values = self.values.lock().unwrap();
         let read =
             |(name, cell): (&String, &Arc<AtomicU64>)| (name.clone(), cell.load(Ordering::Relaxed));
