@@ -1,4 +1,4 @@
-//! What work costs on SQLite: `cargo bench -p hookonce --bench work [-- EVENTS]`.
+//! What work costs on SQLite: `cargo bench -p hookonce --bench work [-- EVENTS] [through | claim]`.
 //!
 //! Prints how many stored events a second go through a `sql` step, the peak of memory, and what a
 //! claim costs with few and with very many tasks waiting. Everything is in a temporary folder.
@@ -21,8 +21,17 @@ const BATCH: usize = 500;
 fn main() {
     let events = std::env::args().filter_map(|word| word.parse().ok()).next().unwrap_or(100_000);
     let runtime = tokio::runtime::Runtime::new().expect("a runtime can be started");
+    let only = |part: &str| {
+        let words = || std::env::args().filter(|word| word == "through" || word == "claim");
+        words().next().is_none() || words().any(|word| word == part)
+    };
     runtime.block_on(async {
-        through_a_statement(events).await;
+        if only("through") {
+            through_a_statement(events).await;
+        }
+        if !only("claim") {
+            return;
+        }
         let few = claim("1 000 tasks", 1_000, |n| format!("lane{n}")).await;
         let many = claim("1 000 000 tasks", events * 10, |n| format!("lane{n}")).await;
         let lane = claim("50 000 tasks in one lane", events / 2, |_| "lane".to_owned()).await;

@@ -85,7 +85,7 @@ impl Store for IdleStore {
     async fn wait(&self) {
         unimplemented!()
     }
-    async fn check(&self, _: &str) -> Result<(), StoreError> {
+    async fn check(&self, _: &str, _: &[&'static str]) -> Result<(), StoreError> {
         unimplemented!()
     }
 }
