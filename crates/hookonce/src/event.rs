@@ -16,6 +16,14 @@ const LANE_LIMIT: usize = 256;
 /// The longest kind, in bytes.
 const KIND_LIMIT: usize = 64;
 
+/// The content type of a payload that is JSON.
+pub const JSON: &str = "application/json";
+/// The content type of a payload that is text of no form we know.
+pub const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
+/// The content type of a payload that is bytes, kept as base64 because a store's text can't hold
+/// them as they are.
+pub const BASE64: &str = "application/octet-stream;base64";
+
 /// One event on its way into a store: a valid webhook of its sender with exactly one element.
 #[derive(Debug, Clone)]
 pub struct NewEvent {

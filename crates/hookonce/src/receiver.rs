@@ -1,1 +1,264 @@
-//! To come with its first commit.
+//! The way in: proves who sent a request, cuts it into events and stores them before it answers.
+//!
+//! The receiver handles nothing and knows no worker; they meet in the store. It trusts no forwarded
+//! header, redirects nobody, and tells whoever isn't proven nothing about secrets or keys.
+
+mod body;
+mod rejection;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{any, get};
+use tokio::time::Instant;
+
+use crate::route::{self, Route};
+use crate::scheme::{Challenge, Origin, Scheme};
+use crate::store::{Arrival, Clock, Store};
+use crate::telemetry::{self, SourceMeter};
+
+use body::Budget;
+pub use rejection::Rejection;
+
+/// How much earlier than the sender's time limit the store's ends: what the answer itself needs.
+const ANSWER_TIME: Duration = Duration::from_millis(100);
+/// How long readiness may take to find out.
+const READY_TIMEOUT: Duration = Duration::from_secs(2);
+/// What a webhook path can be asked.
+const METHODS: &str = "GET, HEAD, POST, OPTIONS";
+
+/// Takes the webhooks of all sources.
+pub struct Receiver {
+    store: Arc<dyn Store>,
+    sources: HashMap<Arc<str>, Entrance>,
+    routes: Arc<[Route]>,
+    options: ReceiverOptions,
+    budget: Arc<Budget>,
+    draining: AtomicBool,
+}
+
+/// One configured way in.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// Its name, the last part of its path.
+    pub name: Arc<str>,
+    /// What its events' ids are computed from, beside the key.
+    pub scope: Arc<str>,
+    /// How its sender signs and shapes requests.
+    pub scheme: Arc<dyn Scheme>,
+}
+
+/// Limits of the receiver.
+#[derive(Debug, Clone)]
+pub struct ReceiverOptions {
+    /// The longest body, in bytes.
+    pub body_limit: usize,
+    /// How long a whole body may take to arrive.
+    pub body_timeout: Duration,
+    /// How long after the end of its body a request is answered at the latest.
+    pub ack_timeout: Duration,
+    /// Bytes of bodies that are held at once, over all requests.
+    pub bytes_in_flight: usize,
+    /// Stamps each request.
+    pub clock: Clock,
+}
+
+impl Default for ReceiverOptions {
+    fn default() -> Self {
+        Self {
+            body_limit: 4 << 20,
+            body_timeout: Duration::from_secs(10),
+            ack_timeout: Duration::from_secs(3),
+            bytes_in_flight: 128 << 20,
+            clock: Clock::system(),
+        }
+    }
+}
+
+/// What a request brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Receipt {
+    /// Events stored now, those dead on arrival included.
+    pub new: usize,
+    /// Events stored before, mismatches and repeats within the request included.
+    pub duplicates: usize,
+}
+
+/// A source with its counters.
+struct Entrance {
+    source: Source,
+    meter: SourceMeter,
+}
+
+impl Receiver {
+    /// A receiver for these sources, which gives each event a task for every route that takes it.
+    pub fn new(
+        store: Arc<dyn Store>,
+        sources: Vec<Source>,
+        routes: Arc<[Route]>,
+        options: ReceiverOptions,
+    ) -> Arc<Self> {
+        let entrance = |source: Source| {
+            let meter = SourceMeter::new(source.name.clone());
+            (source.name.clone(), Entrance { source, meter })
+        };
+        Arc::new(Self {
+            store,
+            sources: sources.into_iter().map(entrance).collect(),
+            routes,
+            budget: Arc::new(Budget::new(options.bytes_in_flight)),
+            options,
+            draining: AtomicBool::new(false),
+        })
+    }
+
+    /// The paths that senders and load balancers use.
+    pub fn router(self: Arc<Self>) -> axum::Router {
+        axum::Router::new()
+            // Both are served, neither redirects: a redirected POST arrives as an empty GET.
+            .route("/webhooks/{source}", any(webhook))
+            .route("/webhooks/{source}/", any(webhook))
+            .route("/healthz", get(async || "ok\n"))
+            .route("/readyz", get(readiness))
+            .with_state(self)
+    }
+
+    /// Turns readiness red, so that a load balancer sends nothing new; requests are still taken.
+    pub fn set_draining(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Bytes of bodies that are held at this moment.
+    pub fn bytes_in_flight(&self) -> usize {
+        self.budget.taken()
+    }
+
+    /// Proves the sender, cuts the request into events, and stores them with their tasks.
+    async fn receive(
+        &self,
+        entrance: &Entrance,
+        request: axum::extract::Request,
+    ) -> Result<Receipt, Rejection> {
+        let Entrance { source, meter } = entrance;
+        let received_at = self.options.clock.now();
+        // The bytes count against the budget until the request is answered.
+        let (request, _held) = body::read(request, &self.options, &self.budget).await?;
+        let complete_at = Instant::now();
+
+        let verified = source.scheme.verify(request)?;
+        meter.proven(verified.secret);
+        let (name, scope) = (source.name.clone(), source.scope.clone());
+        let origin = Origin { source: name, scope, received_at };
+        let mut events = source.scheme.parse(&verified, &origin);
+        route::assign(&self.routes, &mut events);
+        meter.parsed(&events);
+
+        let limit = self.options.ack_timeout.saturating_sub(ANSWER_TIME);
+        let insert = self.store.insert(events);
+        let arrivals = match tokio::time::timeout_at(complete_at + limit, insert).await {
+            Ok(Ok(arrivals)) => arrivals,
+            Ok(Err(error)) => {
+                telemetry::not_stored(&error);
+                return Err(Rejection::NotStored);
+            }
+            // Whether it gets stored after all is unknown; the sender's next copy settles it.
+            Err(_) => {
+                telemetry::store_slow(limit);
+                return Err(Rejection::StoreSlow);
+            }
+        };
+        meter.stored(&arrivals, complete_at.elapsed());
+        Ok(Receipt::of(&arrivals))
+    }
+}
+
+impl fmt::Debug for Receiver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiver").field("sources", &self.sources.keys()).finish_non_exhaustive()
+    }
+}
+
+impl Receipt {
+    fn of(arrivals: &[Arrival]) -> Self {
+        let new = arrivals.iter().filter(|arrival| **arrival == Arrival::New).count();
+        Self { new, duplicates: arrivals.len() - new }
+    }
+}
+
+impl IntoResponse for Receipt {
+    fn into_response(self) -> Response {
+        let Self { new, duplicates } = self;
+        let body = format!(r#"{{"new":{new},"duplicates":{duplicates}}}"#);
+        ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], body)
+            .into_response()
+    }
+}
+
+/// Answers whatever comes to a webhook path.
+async fn webhook(
+    State(receiver): State<Arc<Receiver>>,
+    request: axum::extract::Request,
+) -> Response {
+    let Some(entrance) = receiver.sources.get(source_name(request.uri().path())) else {
+        return Rejection::UnknownSource.answer(None);
+    };
+    let answer = match *request.method() {
+        Method::POST => receiver.receive(entrance, request).await.map(IntoResponse::into_response),
+        Method::GET | Method::HEAD => challenge(entrance, request.uri().query()),
+        Method::OPTIONS => Ok((StatusCode::NO_CONTENT, allow()).into_response()),
+        _ => Err(Rejection::Method),
+    };
+    answer.unwrap_or_else(|rejection| rejection.answer(Some(&entrance.meter)))
+}
+
+/// The name in a webhook path, as it stands there: a source's name needs no escapes.
+fn source_name(path: &str) -> &str {
+    let name = path.strip_prefix("/webhooks/").unwrap_or_default();
+    name.strip_suffix('/').unwrap_or(name)
+}
+
+/// Answers the sender's question whether we are who it thinks. The answer is its own text, byte for
+/// byte, and nothing that a browser would take for a page.
+fn challenge(entrance: &Entrance, query: Option<&str>) -> Result<Response, Rejection> {
+    match entrance.source.scheme.challenge(query.unwrap_or_default()) {
+        Challenge::Answer(text) => {
+            entrance.meter.challenged();
+            Ok((plain(), text).into_response())
+        }
+        Challenge::Refused => Err(Rejection::ChallengeRefused),
+        Challenge::NotAsked => Err(Rejection::NotAsked),
+    }
+}
+
+/// Says whether requests can be taken. What is wrong is for the log: the path is open to all.
+async fn readiness(State(receiver): State<Arc<Receiver>>) -> Response {
+    let red = |why: &'static str| (StatusCode::SERVICE_UNAVAILABLE, plain(), why).into_response();
+    if receiver.draining.load(Ordering::Relaxed) {
+        return red("not ready: the server is shutting down\n");
+    }
+    match tokio::time::timeout(READY_TIMEOUT, receiver.store.ready()).await {
+        Ok(Ok(())) => (plain(), "ready\n").into_response(),
+        Ok(Err(error)) => {
+            telemetry::not_ready(&error);
+            red("not ready: the store can't take events now; the log says why\n")
+        }
+        Err(_) => red("not ready: the store does not answer in time\n"),
+    }
+}
+
+fn plain() -> [(HeaderName, HeaderValue); 2] {
+    [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8")),
+        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    ]
+}
+
+fn allow() -> [(HeaderName, HeaderValue); 1] {
+    [(header::ALLOW, HeaderValue::from_static(METHODS))]
+}

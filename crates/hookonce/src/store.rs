@@ -121,8 +121,9 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Says whether events can be stored now; for readiness.
     async fn ready(&self) -> Result<(), StoreError>;
 
-    /// Prepares a statement for [`Store::finish_with`] and says what is wrong with it.
-    async fn check(&self, statement: &str) -> Result<(), StoreError>;
+    /// Prepares a statement for [`Store::finish_with`] and says what is wrong with it, a parameter
+    /// that is not among `parameters` included.
+    async fn check(&self, statement: &str, parameters: &[&'static str]) -> Result<(), StoreError>;
 }
 
 /// What became of an event that was inserted.

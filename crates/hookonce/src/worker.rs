@@ -1,1 +1,160 @@
-//! To come with its first commit.
+//! Sees tasks through: claims what is due, runs its steps under a kept lease, writes the outcome.
+//!
+//! A worker knows no HTTP and no receiver; it meets the rest of the world in the store.
+
+mod attempt;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::route::Route;
+use crate::store::{ClaimOrder, Release, Store};
+use crate::task::{Claim, Token};
+use crate::telemetry;
+
+/// How a worker works.
+#[derive(Debug, Clone)]
+pub struct WorkerOptions {
+    /// Who it is, in claims and attempts; unlike that of every other worker.
+    pub name: Arc<str>,
+    /// How many tasks it handles at a time.
+    pub slots: usize,
+    /// How many of the slots are kept for events that are not urgent.
+    pub reserve: usize,
+    /// How often it looks for due tasks without being told of any.
+    pub poll: Duration,
+}
+
+impl WorkerOptions {
+    /// The defaults, under this name.
+    pub fn new(name: impl Into<Arc<str>>) -> Self {
+        Self { name: name.into(), slots: 64, reserve: 8, poll: Duration::from_secs(1) }
+    }
+}
+
+/// Handles the tasks of its routes.
+#[derive(Debug)]
+pub struct Worker {
+    store: Arc<dyn Store>,
+    routes: Arc<[Route]>,
+    options: WorkerOptions,
+}
+
+/// The attempts that run, and which of them are for events that are not urgent.
+#[derive(Debug, Default)]
+struct Running {
+    attempts: JoinSet<bool>,
+    lower: usize,
+}
+
+impl Worker {
+    /// A worker for these routes.
+    pub fn new(store: Arc<dyn Store>, routes: Arc<[Route]>, options: WorkerOptions) -> Self {
+        Self { store, routes, options }
+    }
+
+    /// Works until `shutdown` turns true, then claims nothing more and lets what runs finish for
+    /// `grace`. What is cut off then lapses.
+    pub async fn run(&self, mut shutdown: watch::Receiver<bool>, grace: Duration) {
+        let mut running = Running::default();
+        // Whether there may be due tasks that there was no slot for.
+        let mut more = true;
+        while !*shutdown.borrow() {
+            if more {
+                more = self.fill(&mut running).await;
+            }
+            tokio::select! {
+                biased;
+                _ = shutdown.wait_for(|down| *down) => {}
+                Some(ended) = running.attempts.join_next() => running.note(ended.unwrap_or(false)),
+                () = self.store.wait(), if !more => more = true,
+                () = tokio::time::sleep(self.options.poll) => more = true,
+            }
+            while let Some(ended) = running.attempts.try_join_next() {
+                running.note(ended.unwrap_or(false));
+            }
+        }
+        let finish = async { while running.attempts.join_next().await.is_some() {} };
+        if tokio::time::timeout(grace, finish).await.is_err() {
+            telemetry::attempts_cut_off(running.attempts.len());
+        }
+        running.attempts.shutdown().await;
+    }
+
+    /// Claims one batch of due tasks and handles them to their end; says how many there were. For
+    /// tests and for programs that decide themselves when to work.
+    pub async fn turn(&self) -> usize {
+        let mut running = Running::default();
+        self.fill(&mut running).await;
+        let started = running.attempts.len();
+        while running.attempts.join_next().await.is_some() {}
+        started
+    }
+
+    /// Fills the free slots with due tasks; says whether more may be due.
+    async fn fill(&self, running: &mut Running) -> bool {
+        let mut more = false;
+        for (lease, routes) in self.routes_by_lease() {
+            let free = self.options.slots.saturating_sub(running.attempts.len());
+            if free == 0 {
+                return true;
+            }
+            let reserve = self.options.reserve.saturating_sub(running.lower).min(free);
+            let order = ClaimOrder {
+                token: Token::draw(),
+                worker: self.options.name.clone(),
+                routes,
+                lease,
+                limit: free,
+                reserve,
+            };
+            // Before the store is asked, so that we never think a lease longer than it is.
+            let asked_at = Instant::now();
+            match self.store.claim(order).await {
+                Ok(claims) => {
+                    more |= claims.len() == free;
+                    for claim in claims {
+                        self.start(running, claim, asked_at + lease).await;
+                    }
+                }
+                Err(error) => telemetry::claim_failed(&error),
+            }
+        }
+        more
+    }
+
+    /// Starts the attempt that a claim is for.
+    async fn start(&self, running: &mut Running, claim: Claim, until: Instant) {
+        let Some(n) = self.routes.iter().position(|route| route.name == claim.route) else {
+            // The store gave what was not asked for; nothing was run.
+            let _ = self.store.release(&claim, Release::Unstarted).await;
+            return;
+        };
+        let (store, routes) = (self.store.clone(), self.routes.clone());
+        let lower = claim.event.priority != crate::event::Priority::Urgent;
+        running.lower += usize::from(lower);
+        running.attempts.spawn(async move {
+            attempt::attempt(&*store, &routes[n], &claim, until).await;
+            lower
+        });
+    }
+
+    fn routes_by_lease(&self) -> BTreeMap<Duration, Vec<Arc<str>>> {
+        let mut routes = BTreeMap::<Duration, Vec<Arc<str>>>::new();
+        for route in self.routes.iter() {
+            routes.entry(route.lease).or_default().push(route.name.clone());
+        }
+        routes
+    }
+}
+
+impl Running {
+    fn note(&mut self, lower: bool) {
+        self.lower -= usize::from(lower);
+    }
+}

@@ -1,1 +1,390 @@
-//! SQLite.
+//! SQLite, the store that needs no set-up: one file, one writer thread, readers apart.
+//!
+//! Lanes are settled inside `insert`, `finish`, `replay` and `bury`: there is one writer, so there
+//! is no race. Several processes may share the file; each waits for the other's transaction.
+
+mod claim;
+mod finish;
+mod insert;
+mod migrate;
+mod prune;
+mod queue;
+mod read;
+mod rows;
+mod session;
+mod statement;
+mod steer;
+mod writer;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rusqlite::{Connection, named_params};
+use tokio::sync::{Notify, oneshot};
+
+use self::claim::{Turn, millis};
+use self::disk::Disk;
+use self::finish::Written;
+use self::prune::Walk;
+use self::queue::{Class, Queue, Task};
+use self::session::Session;
+use self::writer::Writer;
+use super::{
+    Arrival, ClaimOrder, Clock, Counts, EventDetails, Filter, MirrorRoute, MirrorSource, Moved,
+    Page, Pruned, Release, Retention, Statement, StepDone, Store, StoreError,
+};
+use crate::event::{EventId, NewEvent};
+use crate::task::{Claim, Outcome, StepState, TaskId, Token};
+
+mod disk;
+
+/// Connections for reading that are kept open.
+const READERS: usize = 2;
+
+/// How a store's file is opened.
+#[derive(Debug, Clone)]
+pub struct SqliteOptions {
+    /// The store's clock.
+    pub clock: Clock,
+    /// Intake stops when less than this many bytes are free on the file's disk, so that work can
+    /// finish.
+    pub min_free_disk: u64,
+}
+
+impl Default for SqliteOptions {
+    fn default() -> Self {
+        Self { clock: Clock::system(), min_free_disk: 256 << 20 }
+    }
+}
+
+/// The store in an SQLite file.
+pub struct SqliteStore {
+    path: PathBuf,
+    queue: Arc<Queue>,
+    writer: Option<std::thread::JoinHandle<()>>,
+    readers: Arc<Mutex<Vec<Connection>>>,
+    disk: Disk,
+    due: Arc<Notify>,
+    turn: Arc<Mutex<Turn>>,
+    walk: Arc<Mutex<Walk>>,
+}
+
+impl SqliteStore {
+    /// Opens the file, makes it if it isn't there, and brings its tables up to date. Blocks while
+    /// it does.
+    pub fn open(path: &Path, options: SqliteOptions) -> Result<Self, StoreError> {
+        let due = Arc::new(Notify::new());
+        let queue = Arc::new(Queue::default());
+        let writer = Writer::open(path, options.clock, due.clone())?;
+        let work = queue.clone();
+        let writer = std::thread::Builder::new()
+            .name("hookonce-writer".to_owned())
+            .spawn(move || writer.run(&work))
+            .map_err(|error| StoreError::Unavailable {
+                message: format!("the writer's thread can't be started: {error}"),
+                source: Some(Box::new(error)),
+            })?;
+        Ok(Self {
+            path: path.to_owned(),
+            queue,
+            writer: Some(writer),
+            readers: Arc::default(),
+            disk: Disk::new(path, options.min_free_disk),
+            due,
+            turn: Arc::default(),
+            walk: Arc::default(),
+        })
+    }
+
+    /// Runs `effect` in one transaction with the completion of the claimed task, on the writer's
+    /// thread: whatever it writes and the completion happen together or not at all. It fails with
+    /// [`StoreError::Lost`] without running `effect` where the claim is lost. Keep it short: the
+    /// intake waits for it.
+    pub async fn finish_in<F>(&self, claim: &Claim, effect: F) -> Result<(), StoreError>
+    where
+        F: FnMut(&Connection) -> rusqlite::Result<()> + Send + 'static,
+    {
+        let (claim, mut effect) = (claim.clone(), effect);
+        self.write(Class::User, move |session| {
+            statement::finish_in(session, &claim, &mut effect)
+        })
+        .await
+    }
+
+    /// Copies the store as it is now to a new file, while it is in use. Blocks while it does.
+    pub fn backup(&self, to: &Path) -> Result<(), StoreError> {
+        backup(&self.path, to)
+    }
+
+    /// Has the writer do `work` and waits until it is committed.
+    async fn write<T, F>(&self, class: Class, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnMut(&Session) -> rusqlite::Result<Result<T, StoreError>> + Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let task = match class {
+            // A sender that hung up sends again; what it left behind need not be stored.
+            Class::Intake(..) => Task::abandonable(reply, work),
+            Class::Task | Class::User => Task::new(reply, work),
+        };
+        self.queue.push(Box::new(task), class)?;
+        answer.await.unwrap_or_else(|_| Err(StoreError::unavailable("the writer has ended")))
+    }
+
+    /// Has the writer do what concerns a claim.
+    async fn write_claim<F>(&self, claim: &Claim, mut work: F) -> Result<(), StoreError>
+    where
+        F: FnMut(&Session, &Claim) -> Written + Send + 'static,
+    {
+        let claim = claim.clone();
+        self.write(Class::Task, move |session| work(session, &claim)).await
+    }
+
+    /// Asks a reader.
+    async fn read<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        let (readers, path) = (self.readers.clone(), self.path.clone());
+        let lock = |readers: &Arc<Mutex<Vec<Connection>>>| {
+            readers.lock().unwrap_or_else(PoisonError::into_inner).pop()
+        };
+        let ask = move || {
+            let connection = match lock(&readers) {
+                Some(connection) => connection,
+                None => Session::open_reader(&path)?,
+            };
+            // A connection that failed is not kept: the next reader opens the file anew.
+            let answer = work(&connection)?;
+            let mut kept = readers.lock().unwrap_or_else(PoisonError::into_inner);
+            if kept.len() < READERS {
+                kept.push(connection);
+            }
+            Ok(answer)
+        };
+        tokio::task::spawn_blocking(ask)
+            .await
+            .unwrap_or_else(|_| Err(StoreError::unavailable("reading the database panicked")))
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn insert(&self, events: Vec<NewEvent>) -> Result<Vec<Arrival>, StoreError> {
+        self.disk.check()?;
+        let bytes = events.iter().map(|event| event.payload.len() + 512).sum();
+        self.write(Class::Intake(events.len(), bytes), move |session| {
+            insert::insert(session, &events).map(Ok)
+        })
+        .await
+    }
+
+    async fn claim(&self, order: ClaimOrder) -> Result<Vec<Claim>, StoreError> {
+        let turn = self.turn.clone();
+        self.write(Class::Task, move |session| {
+            let turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+            claim::claim(session, &turn, &order).map(Ok)
+        })
+        .await
+    }
+
+    async fn extend(&self, claim: &Claim, lease: Duration) -> Result<(), StoreError> {
+        self.write_claim(claim, move |session, claim| finish::extend(session, claim, lease)).await
+    }
+
+    async fn finish(&self, claim: &Claim, outcome: &Outcome) -> Result<(), StoreError> {
+        let outcome = outcome.clone();
+        self.write_claim(claim, move |session, claim| finish::finish(session, claim, &outcome))
+            .await
+    }
+
+    async fn finish_with(
+        &self,
+        claim: &Claim,
+        done: StepDone<'_>,
+        statement: Statement,
+    ) -> Result<(), StoreError> {
+        let claim = claim.clone();
+        let step = match done {
+            StepDone::Step(name) => Some(name.to_owned()),
+            StepDone::Task => None,
+        };
+        self.write(Class::User, move |session| {
+            let done = step.as_deref().map_or(StepDone::Task, StepDone::Step);
+            statement::finish_with(session, &claim, done, &statement)
+        })
+        .await
+    }
+
+    async fn record_step(
+        &self,
+        claim: &Claim,
+        name: &str,
+        state: StepState,
+        result: Option<&str>,
+    ) -> Result<(), StoreError> {
+        let (name, result) = (name.to_owned(), result.map(str::to_owned));
+        self.write_claim(claim, move |session, claim| {
+            finish::record_step(session, claim, &name, state, result.as_deref())
+        })
+        .await
+    }
+
+    async fn release(&self, claim: &Claim, release: Release) -> Result<(), StoreError> {
+        self.write_claim(claim, move |session, claim| finish::release(session, claim, release))
+            .await
+    }
+
+    async fn reap(
+        &self,
+        token: Token,
+        lease: Duration,
+        limit: usize,
+    ) -> Result<Vec<Claim>, StoreError> {
+        self.write(Class::Task, move |session| claim::reap(session, token, lease, limit).map(Ok))
+            .await
+    }
+
+    async fn replay(&self, tasks: &[TaskId]) -> Result<Moved, StoreError> {
+        let tasks = tasks.to_vec();
+        self.write(Class::Task, move |session| steer::replay(session, &tasks).map(Ok)).await
+    }
+
+    async fn rerun(&self, tasks: &[TaskId]) -> Result<Moved, StoreError> {
+        let tasks = tasks.to_vec();
+        self.write(Class::Task, move |session| steer::rerun(session, &tasks).map(Ok)).await
+    }
+
+    async fn bury(&self, tasks: &[TaskId]) -> Result<Moved, StoreError> {
+        let tasks = tasks.to_vec();
+        self.write(Class::Task, move |session| steer::bury(session, &tasks).map(Ok)).await
+    }
+
+    async fn prune(&self, retention: &Retention, limit: usize) -> Result<Pruned, StoreError> {
+        let (walk, retention) = (self.walk.clone(), *retention);
+        self.write(Class::Task, move |session| {
+            let walk = walk.lock().unwrap_or_else(PoisonError::into_inner);
+            prune::prune(session, &walk, &retention, limit).map(Ok)
+        })
+        .await
+    }
+
+    async fn fold(&self, limit: usize) -> Result<usize, StoreError> {
+        let walk = self.walk.clone();
+        self.write(Class::Task, move |session| {
+            let walk = walk.lock().unwrap_or_else(PoisonError::into_inner);
+            prune::fold(session, &walk, limit).map(Ok)
+        })
+        .await
+    }
+
+    async fn mirror(
+        &self,
+        sources: &[MirrorSource],
+        routes: &[MirrorRoute],
+    ) -> Result<(), StoreError> {
+        let (sources, routes) = (sources.to_vec(), routes.to_vec());
+        self.write(Class::Task, move |session| mirror(session, &sources, &routes).map(Ok)).await
+    }
+
+    async fn get(&self, id: EventId) -> Result<Option<EventDetails>, StoreError> {
+        self.read(move |connection| read::get(connection, id)).await
+    }
+
+    async fn list(&self, filter: &Filter, limit: usize) -> Result<Page, StoreError> {
+        let filter = filter.clone();
+        self.read(move |connection| read::list(connection, &filter, limit)).await
+    }
+
+    async fn counts(&self) -> Result<Counts, StoreError> {
+        self.read(read::counts).await
+    }
+
+    async fn wait(&self) {
+        self.due.notified().await;
+    }
+
+    async fn ready(&self) -> Result<(), StoreError> {
+        self.disk.check()?;
+        self.write(Class::Task, |session| session.probe().map(Ok)).await
+    }
+
+    async fn check(&self, statement: &str, parameters: &[&'static str]) -> Result<(), StoreError> {
+        let (statement, parameters) = (statement.to_owned(), parameters.to_vec());
+        self.write(Class::User, move |session| {
+            Ok(statement::check(session, &statement, &parameters))
+        })
+        .await
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        self.queue.close();
+        if let Some(writer) = self.writer.take() {
+            // A writer that panicked has said so; there is nothing more to do about it here.
+            let _ = writer.join();
+        }
+    }
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteStore").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// Keeps the configuration's sources and routes beside the events.
+fn mirror(
+    session: &Session,
+    sources: &[MirrorSource],
+    routes: &[MirrorRoute],
+) -> rusqlite::Result<()> {
+    for source in sources {
+        let parameters = named_params! { ":name": &*source.name, ":scope": &*source.scope };
+        session.execute(include_str!("sqlite/mirror_source.sql"), parameters)?;
+    }
+    session.execute(include_str!("sqlite/mirror_clear.sql"), ())?;
+    let list = |names: &Option<Vec<String>>| {
+        names.as_ref().map(|names| serde_json::Value::from(names.clone()).to_string())
+    };
+    for route in routes {
+        session.execute(
+            include_str!("sqlite/mirror_route.sql"),
+            named_params! {
+                ":name": &*route.name, ":sources": list(&route.sources),
+                ":kinds": list(&route.kinds), ":max_attempts": route.max_attempts,
+                ":retry_min": millis(route.retry_min), ":retry_max": millis(route.retry_max),
+                ":on_dead": if route.holds { "hold" } else { "pass" },
+                ":order": if route.ordered { "lane" } else { "none" },
+                ":worker": if route.external { "external" } else { "server" },
+            },
+        )?;
+    }
+    Ok(())
+}
+
+/// Copies a store's file to a new one: one read transaction, so that the copy is of one instant.
+fn backup(from: &Path, to: &Path) -> Result<(), StoreError> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let failed = |error: std::io::Error| StoreError::Unavailable {
+        message: format!("`{}` can't be written: {error}", to.display()),
+        source: Some(Box::new(error)),
+    };
+    std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(to).map_err(failed)?;
+    let copy = || {
+        let connection = Session::open_plain(from)?;
+        connection.execute("vacuum into ?", (to.to_string_lossy(),))?;
+        // SQLite doesn't flush the copy; a backup that is told of is on the disk.
+        std::fs::File::open(to).and_then(|file| file.sync_all()).map_err(failed)
+    };
+    copy().inspect_err(|_: &StoreError| {
+        // An unfinished copy would be taken for one.
+        let _ = std::fs::remove_file(to);
+    })
+}

@@ -1,5 +1,6 @@
 //! The library's integration tests, in reading order.
 
+mod bed;
 mod meta;
 mod receiving;
 mod sinks;

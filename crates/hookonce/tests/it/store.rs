@@ -1,1 +1,10 @@
-//! To come.
+//! The contract that every store keeps: one suite, a test of each store.
+
+mod claiming;
+mod finishing;
+mod inserting;
+mod pruning;
+mod reading;
+mod sqlite;
+mod statements;
+mod steering;

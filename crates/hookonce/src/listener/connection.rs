@@ -1,0 +1,88 @@
+//! One connection: HTTP/1.1 on a TCP stream, one request after another.
+
+use std::convert::Infallible;
+use std::future::{Future as _, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use axum::body::HttpBody as _;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tower_service::Service as _;
+
+use super::activity::{Activity, Command, Phase};
+use super::wire::Wire;
+use crate::telemetry;
+
+/// The longest head of a request, and what is read ahead of a body. Bounds what a connection holds.
+const BUFFER_LIMIT: usize = 64 << 10;
+
+/// Serves a connection until its client or the listener ends it.
+pub(super) async fn serve(stream: TcpStream, router: axum::Router, activity: Arc<Activity>) {
+    // Without it the system may wait for the client's acknowledgement before it sends an answer. A
+    // stream that refuses is broken, which reading from it will show.
+    let _ = stream.set_nodelay(true);
+    let io = TokioIo::new(Wire::new(stream, activity.clone()));
+    let service = service_fn(|request| answer(request, &router, &activity));
+    let connection = http1::Builder::new()
+        // A client that has sent its request and closes its sending half still gets its answer, and
+        // one that went away has its request stored to the end. It also saves a read each request.
+        .half_close(true)
+        // The listener's sweep sees to it: without a timer for each request, and apart from the
+        // time between requests.
+        .header_read_timeout(None)
+        .max_buf_size(BUFFER_LIMIT)
+        .serve_connection(io, service);
+    let mut connection = pin!(connection);
+    let mut told = false;
+    poll_fn(|cx| {
+        activity.register(cx.waker());
+        match activity.command() {
+            Command::Drop => return Poll::Ready(()),
+            Command::Finish if !told => {
+                told = true;
+                connection.as_mut().graceful_shutdown();
+            }
+            Command::Finish | Command::None => {}
+        }
+        // Its errors are the client's: it went away or does not speak HTTP.
+        connection.as_mut().poll(cx).map(|_| ())
+    })
+    .await;
+}
+
+async fn answer(
+    request: hyper::Request<Incoming>,
+    router: &axum::Router,
+    activity: &Activity,
+) -> Result<Response, Infallible> {
+    let ambiguous = activity.take_head().is_ambiguous() || !framing_is_known(request.headers());
+    activity.enter(Phase::Busy);
+    let answer = if ambiguous { refuse() } else { router.clone().call(request).await? };
+    // An answer whose end isn't known may take as long as it likes.
+    if answer.body().size_hint().exact().is_some() {
+        activity.enter(Phase::Idle);
+    }
+    Ok(answer)
+}
+
+/// Whether a body's length is given in a way that everybody between its sender and us understands
+/// alike: `chunked` alone, or no transfer coding.
+fn framing_is_known(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let first = codings.next().map(HeaderValue::as_bytes);
+    first.is_none_or(|coding| coding.trim_ascii().eq_ignore_ascii_case(b"chunked"))
+        && codings.next().is_none()
+}
+
+fn refuse() -> Response {
+    telemetry::refused(None, "ambiguous_length");
+    let close = [(header::CONNECTION, HeaderValue::from_static("close"))];
+    (StatusCode::BAD_REQUEST, close, "the length of the body is ambiguous\n").into_response()
+}

@@ -1,0 +1,142 @@
+//! Every write after a claim, each of them only while the claim's token holds.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::{OptionalExtension as _, named_params};
+
+use super::claim::millis;
+use super::session::{Count, Session};
+use crate::store::{ERROR_LIMIT, Release, StoreError};
+use crate::task::{Claim, DeadLane, Outcome, StepState};
+
+/// What a write after a claim gives: the inner error is the claim's, the outer one the database's.
+pub(super) type Written = rusqlite::Result<Result<(), StoreError>>;
+
+/// Lets a claim end later.
+pub(super) fn extend(session: &Session, claim: &Claim, lease: Duration) -> Written {
+    let now = session.now();
+    let changed = session.execute(
+        include_str!("extend.sql"),
+        named_params! {
+            ":seq": claim.event.seq, ":route": &*claim.route, ":token": claim.token.as_bytes(),
+            ":now": now, ":lease_until": now + millis(lease),
+        },
+    )?;
+    Ok(held(changed))
+}
+
+/// Writes the outcome and gives up the claim; its lane goes on.
+pub(super) fn finish(session: &Session, claim: &Claim, outcome: &Outcome) -> Written {
+    let now = session.now();
+    let error = outcome.error().map(|error| shortened(error, ERROR_LIMIT));
+    write_attempt(session, claim, outcome.as_str(), error)?;
+    let (state, due_at, holds) = match outcome {
+        Outcome::Completed => ("completed", None, false),
+        Outcome::Retry { after, .. } => ("pending", Some(now + millis(*after)), false),
+        Outcome::Dead { lane, .. } => ("dead", None, *lane == DeadLane::Hold),
+    };
+    let mut update = session.connection.prepare_cached(include_str!("finish.sql"))?;
+    let finished = update
+        .query_row(
+            named_params! {
+                ":seq": claim.event.seq, ":route": &*claim.route,
+                ":token": claim.token.as_bytes(), ":now": now,
+                ":state": state, ":due_at": due_at, ":holds": holds, ":error": error,
+            },
+            |row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<[u8; 16]>>(1)?)),
+        )
+        .optional()?;
+    let Some((source, lane_id)) = finished else { return Ok(Err(StoreError::Lost)) };
+    let source: Arc<str> = source.into();
+    match outcome {
+        Outcome::Completed => session.count(&source, Count::Completed, 1),
+        Outcome::Dead { .. } => session.count(&source, Count::Dead, 1),
+        Outcome::Retry { .. } => {}
+    }
+    if let Some(lane_id) = lane_id {
+        pass_lane(session, lane_id)?;
+    }
+    Ok(Ok(()))
+}
+
+/// Remembers how far a step has come.
+pub(super) fn record_step(
+    session: &Session,
+    claim: &Claim,
+    name: &str,
+    state: StepState,
+    result: Option<&str>,
+) -> Written {
+    let changed = session.execute(
+        include_str!("record_step.sql"),
+        named_params! {
+            ":seq": claim.event.seq, ":route": &*claim.route, ":token": claim.token.as_bytes(),
+            ":name": name, ":state": state.as_str(), ":result": result,
+        },
+    )?;
+    Ok(held(changed))
+}
+
+/// Gives a claim back.
+pub(super) fn release(session: &Session, claim: &Claim, release: Release) -> Written {
+    let after = match release {
+        Release::Unstarted => Duration::ZERO,
+        Release::NotYet(after) => {
+            write_attempt(session, claim, "released", None)?;
+            after
+        }
+    };
+    let changed = session.execute(
+        include_str!("release.sql"),
+        named_params! {
+            ":seq": claim.event.seq, ":route": &*claim.route, ":token": claim.token.as_bytes(),
+            ":due_at": session.now() + millis(after),
+        },
+    )?;
+    if after.is_zero() {
+        session.note_due();
+    }
+    Ok(held(changed))
+}
+
+/// Whether the claim's token still holds.
+pub(super) fn holds(session: &Session, claim: &Claim) -> rusqlite::Result<bool> {
+    session
+        .connection
+        .prepare_cached(include_str!("holds.sql"))?
+        .exists((claim.event.seq, &*claim.route, claim.token.as_bytes()))
+}
+
+/// Makes the next task of a lane its head, if it has no other.
+pub(super) fn pass_lane(session: &Session, lane_id: [u8; 16]) -> rusqlite::Result<()> {
+    let parameters = named_params! { ":lane_id": lane_id, ":now": session.now() };
+    if session.execute(include_str!("pass_lane.sql"), parameters)? > 0 {
+        session.note_due();
+    }
+    Ok(())
+}
+
+fn write_attempt(
+    session: &Session,
+    claim: &Claim,
+    outcome: &str,
+    error: Option<&str>,
+) -> rusqlite::Result<usize> {
+    session.execute(
+        include_str!("finish_attempt.sql"),
+        named_params! {
+            ":seq": claim.event.seq, ":route": &*claim.route, ":token": claim.token.as_bytes(),
+            ":now": session.now(), ":outcome": outcome, ":error": error,
+        },
+    )
+}
+
+fn held(changed: usize) -> Result<(), StoreError> {
+    if changed == 1 { Ok(()) } else { Err(StoreError::Lost) }
+}
+
+/// `text` up to `limit` bytes, cut between characters.
+fn shortened(text: &str, limit: usize) -> &str {
+    &text[..text.floor_char_boundary(limit)]
+}

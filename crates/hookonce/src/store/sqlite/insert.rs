@@ -1,0 +1,140 @@
+//! Inserting events: the unique index decides what is new.
+
+use std::sync::Arc;
+
+use rusqlite::{OptionalExtension as _, named_params};
+use sha2::{Digest as _, Sha256};
+
+use super::session::{Count, Session};
+use crate::element;
+use crate::event::{NewEvent, Priority};
+use crate::store::Arrival;
+
+/// Why a task is dead on arrival whose event may have been stored before its key was pruned.
+const TOO_OLD: &str = "too old to be proven new: the key of an event of this age may have been \
+                       pruned; replay it if it was never handled";
+
+/// Stores the events of one request within the open transaction, in their order.
+pub(super) fn insert(session: &Session, events: &[NewEvent]) -> rusqlite::Result<Vec<Arrival>> {
+    let pruned_until = pruned_until(session)?;
+    events
+        .iter()
+        .map(|event| {
+            let arrival = match insert_new(session, event)? {
+                Some(seq) => {
+                    insert_tasks(session, event, seq, dead_reason(event, pruned_until))?;
+                    Arrival::New
+                }
+                None => note_arrival(session, event)?,
+            };
+            let count = match arrival {
+                Arrival::New => Count::New,
+                Arrival::Duplicate => Count::Duplicate,
+                Arrival::Mismatch => Count::Mismatch,
+            };
+            session.count(&event.source, count, 1);
+            Ok(arrival)
+        })
+        .collect()
+}
+
+/// Gives the number of the event if it is new.
+fn insert_new(session: &Session, event: &NewEvent) -> rusqlite::Result<Option<i64>> {
+    let inserted = session.execute(
+        include_str!("insert_event.sql"),
+        named_params! {
+            ":id": event.id.as_bytes(),
+            ":source": &*event.source,
+            ":key": event.key.as_str(),
+            ":kind": event.kind.as_str(),
+            ":lane": event.lane.as_ref().map(crate::event::Lane::as_str),
+            ":priority": event.priority as i64,
+            ":content_type": event.content_type,
+            ":element": event.element,
+            ":digest": event.digest,
+            ":weak_key": event.weak_key,
+            ":sent_at": event.sent_at.map(jiff::Timestamp::as_millisecond),
+            ":received_at": event.received_at.as_millisecond(),
+            ":payload": event.payload,
+        },
+    )?;
+    Ok((inserted == 1).then(|| session.connection.last_insert_rowid()))
+}
+
+fn insert_tasks(
+    session: &Session,
+    event: &NewEvent,
+    seq: i64,
+    dead: Option<&str>,
+) -> rusqlite::Result<()> {
+    if event.tasks.is_empty() {
+        session.count(&event.source, Count::Unrouted, 1);
+    }
+    for task in &event.tasks {
+        let lane = event.lane.as_ref().filter(|_| task.ordered);
+        let lane_id = lane.map(|lane| lane_id(&event.source, &task.route, lane.as_str()));
+        session.execute(
+            include_str!("insert_task.sql"),
+            named_params! {
+                ":seq": seq,
+                ":route": &*task.route,
+                ":event_id": event.id.as_bytes(),
+                ":source": &*event.source,
+                ":lane_id": lane_id,
+                ":priority": event.priority as i64,
+                ":max_attempts": task.max_attempts,
+                ":error": dead,
+                ":now": session.now(),
+            },
+        )?;
+        match dead {
+            Some(_) => session.count(&event.source, Count::Dead, 1),
+            None => session.note_due(),
+        }
+    }
+    Ok(())
+}
+
+/// Notes another arrival of a stored event.
+fn note_arrival(session: &Session, event: &NewEvent) -> rusqlite::Result<Arrival> {
+    let (seq, digest): (i64, Vec<u8>) = session
+        .connection
+        .prepare_cached(include_str!("insert_known.sql"))?
+        .query_row((event.id.as_bytes(),), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let differs = digest != event.digest;
+    let element = differs.then(|| {
+        element::pointer(&event.payload, &event.element).unwrap_or(&event.payload)
+    });
+    session.execute(
+        include_str!("insert_arrival.sql"),
+        named_params! { ":seq": seq, ":now": session.now(), ":element": element },
+    )?;
+    Ok(if differs { Arrival::Mismatch } else { Arrival::Duplicate })
+}
+
+/// Why the tasks of a new event are dead on arrival, if they are.
+fn dead_reason(event: &NewEvent, pruned_until: Option<i64>) -> Option<&'static str> {
+    let too_old = event.priority != Priority::History
+        && event.sent_at.is_some_and(|at| pruned_until.is_some_and(|until| at.as_millisecond() <= until));
+    event.unreadable.or_else(|| too_old.then_some(TOO_OLD))
+}
+
+fn pruned_until(session: &Session) -> rusqlite::Result<Option<i64>> {
+    session
+        .connection
+        .prepare_cached(include_str!("pruned_until.sql"))?
+        .query_row((), |row| row.get(0))
+        .optional()
+}
+
+/// 128 bits of SHA-256 over source, route and lane, each closed by a byte that UTF-8 never has.
+fn lane_id(source: &Arc<str>, route: &Arc<str>, lane: &str) -> [u8; 16] {
+    let mut hash = Sha256::new();
+    for part in [&**source, route, lane] {
+        hash.update(part.as_bytes());
+        hash.update([0xff]);
+    }
+    let mut id = [0; 16];
+    id.copy_from_slice(&hash.finalize()[..16]);
+    id
+}

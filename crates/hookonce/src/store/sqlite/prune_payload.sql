@@ -1,0 +1,4 @@
+-- Deletes the payload of an event.
+update hookonce_events
+set payload = null
+where seq = :seq

@@ -1,0 +1,12 @@
+-- Gives events that still have a payload, are older than the limit, and no task of which may run.
+select e.seq, e.received_at,
+  coalesce((select max(at) from hookonce_arrivals a where a.seq = e.seq), 0),
+  coalesce((select max(finished_at) from hookonce_tasks t where t.seq = e.seq), 0),
+  exists (select 1 from hookonce_tasks t where t.seq = e.seq and t.state in ('pending', 'claimed')),
+  exists (select 1 from hookonce_tasks t where t.seq = e.seq and t.state = 'dead')
+from hookonce_events e
+where e.payload is not null
+  and e.seq > :after
+  and e.received_at < :before
+order by e.seq
+limit :limit

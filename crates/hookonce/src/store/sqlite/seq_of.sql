@@ -1,0 +1,4 @@
+-- Gives the number of an event.
+select seq
+from hookonce_events
+where id = :id

@@ -1,0 +1,312 @@
+//! One connection to the file: how it is opened, and what its errors mean to a person.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Params, named_params};
+
+use super::migrate;
+use crate::store::{Clock, StoreError};
+
+/// How long a writer waits for another process's transaction before it says so.
+const BUSY_LIMIT: u32 = 2000;
+/// Statements kept prepared; there are fewer in all.
+const STATEMENTS: usize = 96;
+
+/// A connection with its statements.
+pub(super) struct Session {
+    /// The connection itself.
+    pub(super) connection: Connection,
+    /// On while a user's statement is being run.
+    guard: Arc<Guard>,
+    /// The file that was opened, to notice when it was moved away.
+    file: (u64, u64),
+    path: PathBuf,
+    /// What the open transaction adds to the minutes, written once at its end.
+    counts: RefCell<BTreeMap<(Arc<str>, Count), i64>>,
+    /// The open transaction made a task due.
+    due: Cell<bool>,
+    clock: Clock,
+}
+
+/// What is counted by minute and source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Count {
+    New,
+    Unrouted,
+    Duplicate,
+    Mismatch,
+    Completed,
+    Dead,
+}
+
+impl Count {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Unrouted => "unrouted",
+            Self::Duplicate => "duplicate",
+            Self::Mismatch => "mismatch",
+            Self::Completed => "completed",
+            Self::Dead => "dead",
+        }
+    }
+}
+
+impl Session {
+    /// Opens the file for writing, makes it if it isn't there, and brings its tables up to date.
+    pub(super) fn open(path: &Path, clock: Clock) -> Result<Self, StoreError> {
+        let fresh = make_private(path)?;
+        let mut connection = Connection::open(path)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        connection.busy_handler(Some(wait_for_other_process))?;
+        if fresh {
+            // Only before the first table; a file that is somebody else's keeps its own way.
+            connection.pragma_update(None, "auto_vacuum", "incremental")?;
+        }
+        let mode: String =
+            connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
+        if mode != "wal" {
+            return Err(StoreError::unavailable(format!(
+                "`{}` is on a file system without shared memory (journal mode stayed `{mode}`): \
+                 put it on a local disk",
+                path.display()
+            )));
+        }
+        connection.pragma_update(None, "synchronous", "full")?;
+        connection.pragma_update(None, "wal_autocheckpoint", 4000)?;
+        connection.pragma_update(None, "cache_size", -32_000)?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        let guard = Arc::new(Guard { opened: Instant::now(), until: AtomicU64::new(OPEN) });
+        let limit = guard.clone();
+        connection.progress_handler(1000, Some(move || limit.is_over()))?;
+        let rule = guard.clone();
+        connection.authorizer(Some(move |context: AuthContext<'_>| {
+            if rule.is_on() { authorize(&context.action) } else { Authorization::Allow }
+        }))?;
+        migrate::run(&connection, clock.now())?;
+        let file = identity(path)?;
+        let path = path.to_owned();
+        let (counts, due) = (RefCell::default(), Cell::new(false));
+        Ok(Self { connection, guard, file, path, counts, due, clock })
+    }
+
+    /// Opens the file for reading only.
+    pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
+        let connection = Self::open_plain(path)?;
+        connection.pragma_update(None, "query_only", true)?;
+        Ok(connection)
+    }
+
+    /// Opens the file as it is; fails if it isn't there.
+    pub(super) fn open_plain(path: &Path) -> Result<Connection, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        connection.busy_timeout(Duration::from_secs(2))?;
+        Ok(connection)
+    }
+
+    /// Fails if the file under this connection is no longer the one at its path: what is written
+    /// to a removed file is lost.
+    pub(super) fn check_in_place(&self) -> Result<(), StoreError> {
+        match identity(&self.path) {
+            Ok(file) if file == self.file => Ok(()),
+            _ => Err(StoreError::unavailable(format!(
+                "`{}` was moved, removed or replaced while it was in use: put it back, or restart \
+                 to begin with the file that is there now",
+                self.path.display()
+            ))),
+        }
+    }
+
+    /// What time it is, in milliseconds, on the store's clock.
+    pub(super) fn now(&self) -> i64 {
+        self.clock.now().as_millisecond()
+    }
+
+    /// Adds to what is counted, once the transaction is committed.
+    pub(super) fn count(&self, source: &Arc<str>, count: Count, n: i64) {
+        *self.counts.borrow_mut().entry((source.clone(), count)).or_default() += n;
+    }
+
+    /// Notes that a task became due, so that workers are woken once the transaction is committed.
+    pub(super) fn note_due(&self) {
+        self.due.set(true);
+    }
+
+    /// Whether a task became due since the last call.
+    pub(super) fn take_due(&self) -> bool {
+        self.due.take()
+    }
+
+    /// Writes what was counted, a row a source and count.
+    pub(super) fn flush_counts(&self) -> rusqlite::Result<()> {
+        let minute = self.now().div_euclid(60_000);
+        for ((source, count), n) in self.counts.take() {
+            let parameters = named_params! {
+                ":minute": minute, ":source": &*source, ":what": count.as_str(), ":n": n,
+            };
+            self.execute(include_str!("count.sql"), parameters)?;
+        }
+        Ok(())
+    }
+
+    /// Forgets what a transaction that was rolled back had counted.
+    pub(super) fn forget(&self) {
+        self.counts.take();
+        self.due.take();
+    }
+
+    /// Touches the database as a write would, without writing.
+    pub(super) fn probe(&self) -> rusqlite::Result<()> {
+        self.connection.prepare_cached(include_str!("pruned_until.sql"))?.exists(()).map(drop)
+    }
+
+    /// Runs a statement that gives no rows and says how many it changed.
+    pub(super) fn execute(&self, sql: &str, parameters: impl Params) -> rusqlite::Result<usize> {
+        self.connection.prepare_cached(sql)?.execute(parameters)
+    }
+
+    /// Runs `work` with every statement it prepares held to what a user's statement may do, and for
+    /// no longer than `limit`.
+    pub(super) fn guarded<T>(
+        &self,
+        limit: Duration,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        self.guard.turn_on(limit);
+        let result = work(&self.connection);
+        self.guard.until.store(OPEN, Ordering::Relaxed);
+        result
+    }
+}
+
+/// Holds a user's statement to what it may do and to its time. The hooks that ask it are set once:
+/// setting one anew would expire every prepared statement.
+struct Guard {
+    opened: Instant,
+    /// Milliseconds from `opened` at which the statement is interrupted.
+    until: AtomicU64,
+}
+
+/// No user's statement is being run.
+const OPEN: u64 = u64::MAX;
+
+impl Guard {
+    fn turn_on(&self, limit: Duration) {
+        let until = self.opened.elapsed() + limit;
+        self.until.store(u64::try_from(until.as_millis()).unwrap_or(OPEN - 1), Ordering::Relaxed);
+    }
+
+    fn is_on(&self) -> bool {
+        self.until.load(Ordering::Relaxed) != OPEN
+    }
+
+    fn is_over(&self) -> bool {
+        let until = self.until.load(Ordering::Relaxed);
+        until != OPEN && self.opened.elapsed().as_millis() > u128::from(until)
+    }
+}
+
+/// What a user's statement may not do: end the transaction it is in, leave the database, change its
+/// settings, or write to the tables that hold its own claim.
+fn authorize(action: &AuthAction<'_>) -> Authorization {
+    let ours = |table: &str| table.starts_with("hookonce_");
+    match action {
+        AuthAction::Transaction { .. }
+        | AuthAction::Savepoint { .. }
+        | AuthAction::Attach { .. }
+        | AuthAction::Detach { .. }
+        | AuthAction::Pragma { .. } => Authorization::Deny,
+        AuthAction::Insert { table_name }
+        | AuthAction::Delete { table_name }
+        | AuthAction::Update { table_name, .. }
+        | AuthAction::DropTable { table_name }
+        | AuthAction::AlterTable { table_name, .. }
+            if ours(table_name) =>
+        {
+            Authorization::Deny
+        }
+        _ => Authorization::Allow,
+    }
+}
+
+/// SQLite's own busy handler backs off to 100 ms, so that a process that commits without a pause
+/// starves another; a millisecond each time gives both their turn.
+fn wait_for_other_process(tries: i32) -> bool {
+    std::thread::sleep(Duration::from_millis(1));
+    u32::try_from(tries).unwrap_or_default() < BUSY_LIMIT
+}
+
+/// Makes the file if it isn't there, readable for its owner only; says whether it is new or empty.
+fn make_private(path: &Path) -> Result<bool, StoreError> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(path)
+        .and_then(|file| file.metadata())
+        .map(|file| file.len() == 0)
+        .map_err(|error| StoreError::Unavailable {
+            message: format!("`{}` can't be opened: {error}", path.display()),
+            source: Some(Box::new(error)),
+        })
+}
+
+fn identity(path: &Path) -> Result<(u64, u64), StoreError> {
+    use std::os::unix::fs::MetadataExt as _;
+    let file = std::fs::metadata(path).map_err(|error| StoreError::Unavailable {
+        message: format!("`{}` can't be seen: {error}", path.display()),
+        source: Some(Box::new(error)),
+    })?;
+    Ok((file.dev(), file.ino()))
+}
+
+/// Whether an error tells of the database rather than of a statement: then all that was to be
+/// written with it fails alike.
+pub(super) fn is_of_the_database(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(
+            ErrorCode::DatabaseBusy
+                | ErrorCode::DatabaseLocked
+                | ErrorCode::DatabaseCorrupt
+                | ErrorCode::NotADatabase
+                | ErrorCode::SystemIoFailure
+                | ErrorCode::CannotOpen
+                | ErrorCode::ReadOnly
+                | ErrorCode::DiskFull
+                | ErrorCode::OutOfMemory
+                | ErrorCode::FileLockingProtocolFailed
+        )
+    )
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        let advice = match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => "the disk is full: free some space, senders will try again",
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                "the database is locked by another process: end what holds it, senders will try again"
+            }
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                "the database file is damaged: stop, keep a copy of it, and put back a backup"
+            }
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
+                "the database file can't be written: give its owner the right to"
+            }
+            Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => {
+                "the database file can't be read or written: check its disk and its directory"
+            }
+            _ => "the database refused",
+        };
+        Self::Unavailable { message: format!("{advice} ({error})"), source: Some(Box::new(error)) }
+    }
+}

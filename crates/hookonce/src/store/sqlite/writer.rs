@@ -1,0 +1,203 @@
+//! The one thread that writes: it commits what has queued up as one transaction.
+//!
+//! There is no timer: while a commit waits for the disk, the next batch gathers. So a lone request
+//! is committed at once, and a thousand at a time share one flush.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rusqlite::ErrorCode;
+use tokio::sync::Notify;
+
+use super::queue::{Queue, Work};
+use super::session::{Session, is_of_the_database};
+use crate::store::{Clock, StoreError};
+
+/// After how long a round of user statements gives way to intake.
+const USER_ROUND: Duration = Duration::from_millis(100);
+
+/// The writer's state: its connection, if it has one that works.
+pub(super) struct Writer {
+    path: PathBuf,
+    clock: Clock,
+    session: Option<Session>,
+    /// Told when a commit made a task due.
+    due: Arc<Notify>,
+}
+
+/// Why a transaction came to nothing.
+enum Failed {
+    /// The database can't be used: all that was to be written shares this fate.
+    Database(StoreError),
+    /// Some work in it failed, or only the commit did.
+    Work(rusqlite::Error),
+    /// A statement ended the transaction from within.
+    Ended,
+}
+
+impl Writer {
+    /// Opens the file.
+    pub(super) fn open(path: &Path, clock: Clock, due: Arc<Notify>) -> Result<Self, StoreError> {
+        let session = Some(Session::open(path, clock.clone())?);
+        Ok(Self { path: path.to_owned(), clock, session, due })
+    }
+
+    /// Does what comes until the queue is closed.
+    pub(super) fn run(mut self, queue: &Queue) {
+        while let Some(batch) = queue.take() {
+            let own = batch.own.into_iter().filter(|work| !work.is_abandoned()).collect();
+            self.commit(own);
+            queue.put_back(self.commit_user(batch.user));
+        }
+    }
+
+    /// Commits all of `works` as one transaction. If one of them fails, each gets a transaction of
+    /// its own, so that it fails alone; if the database fails, all of them do.
+    fn commit(&mut self, mut works: Vec<Box<dyn Work>>) {
+        if works.is_empty() {
+            return;
+        }
+        let run = |session: &Session| {
+            works.iter_mut().try_for_each(|work| work.run(session)).map_err(Failed::Work)
+        };
+        match self.transaction(run) {
+            Ok(()) => tell(works, None),
+            Err(Failed::Work(_) | Failed::Ended) if works.len() > 1 => {
+                works.into_iter().for_each(|work| self.commit(vec![work]));
+            }
+            Err(failed) => tell(works, Some(failed.into())),
+        }
+    }
+
+    /// Commits user statements as one transaction, each within a savepoint, and gives back those
+    /// that the round had no time for. On a surprise each gets a transaction of its own.
+    fn commit_user(&mut self, mut works: VecDeque<Box<dyn Work>>) -> VecDeque<Box<dyn Work>> {
+        if works.is_empty() {
+            return works;
+        }
+        let until = Instant::now() + USER_ROUND;
+        let mut run: Vec<Box<dyn Work>> = Vec::new();
+        let together = self.transaction(|session| {
+            while run.is_empty() || Instant::now() < until {
+                let Some(work) = works.pop_front() else { break };
+                run.push(work);
+                let work = run.last_mut().ok_or(Failed::Ended)?;
+                session.execute("savepoint one", ()).map_err(Failed::Work)?;
+                work.run(session).map_err(Failed::Work)?;
+                // A statement may have ended the whole transaction (`or rollback`, an interrupt):
+                // then those before it are undone too, and none may be told as committed.
+                if session.connection.is_autocommit() {
+                    return Err(Failed::Ended);
+                }
+                if work.is_refused() {
+                    session.execute("rollback to one", ()).map_err(Failed::Work)?;
+                }
+                session.execute("release one", ()).map_err(Failed::Work)?;
+            }
+            Ok(())
+        });
+        match together {
+            Ok(()) => tell(run, None),
+            Err(Failed::Database(error)) => tell(run, Some(error)),
+            Err(_) => run.into_iter().for_each(|work| self.commit_alone(work)),
+        }
+        works
+    }
+
+    /// Commits one user statement in a transaction of its own, so that what it breaks is its own.
+    fn commit_alone(&mut self, mut work: Box<dyn Work>) {
+        let result = self.transaction(|session| {
+            work.run(session).map_err(Failed::Work)?;
+            if work.is_refused() || session.connection.is_autocommit() {
+                return Err(Failed::Ended);
+            }
+            Ok(())
+        });
+        match result {
+            Ok(()) => work.tell(Ok(())),
+            // It has its own answer: why it was refused.
+            Err(Failed::Ended) if work.is_refused() => work.tell(Ok(())),
+            Err(failed) => work.tell(Err(failed.into())),
+        }
+    }
+
+    /// Runs `work` in a transaction and commits it. A connection that broke is opened anew by the
+    /// next one, so that the store comes back by itself once the cause is gone.
+    fn transaction(
+        &mut self,
+        work: impl FnOnce(&Session) -> Result<(), Failed>,
+    ) -> Result<(), Failed> {
+        let session = self.session().map_err(Failed::Database)?;
+        let mut result = session.execute("begin immediate", ()).map_err(Failed::Work).map(drop);
+        if result.is_ok() {
+            result = work(session)
+                .and_then(|()| session.flush_counts().map_err(Failed::Work))
+                .and_then(|()| session.execute("commit", ()).map(drop).map_err(Failed::Work));
+        }
+        let Err(failed) = result else {
+            if session.take_due() {
+                self.due.notify_one();
+            }
+            return Ok(());
+        };
+        let ended = session.connection.is_autocommit()
+            || session.connection.execute_batch("rollback").is_ok();
+        session.forget();
+        match failed {
+            Failed::Work(error) if is_of_the_database(&error) => {
+                let busy = error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
+                if !busy || !ended {
+                    self.session = None;
+                }
+                Err(Failed::Database(error.into()))
+            }
+            failed => {
+                if !ended {
+                    self.session = None;
+                }
+                Err(failed)
+            }
+        }
+    }
+
+    fn session(&mut self) -> Result<&Session, StoreError> {
+        if let Some(session) = &self.session {
+            session.check_in_place()?;
+        }
+        match &mut self.session {
+            Some(session) => Ok(session),
+            none => Ok(none.insert(Session::open(&self.path, self.clock.clone())?)),
+        }
+    }
+}
+
+/// Tells everybody: their own answer, or the error that they share.
+fn tell(works: Vec<Box<dyn Work>>, error: Option<StoreError>) {
+    let message = error.map(|error| error.to_string());
+    for work in works {
+        work.tell(message.clone().map_or(Ok(()), |message| Err(StoreError::unavailable(message))));
+    }
+}
+
+impl From<Failed> for StoreError {
+    fn from(failed: Failed) -> Self {
+        match failed {
+            Failed::Database(error) => error,
+            // Whatever else a commit refuses is a constraint that is only checked there.
+            Failed::Work(error)
+                if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) =>
+            {
+                Self::Statement { permanent: true, message: error.to_string() }
+            }
+            Failed::Work(error) => error.into(),
+            Failed::Ended => Self::Statement {
+                permanent: true,
+                message: "the statement ended the transaction that it shares with the record of \
+                          its step"
+                    .to_owned(),
+            },
+        }
+    }
+}

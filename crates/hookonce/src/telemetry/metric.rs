@@ -1,0 +1,151 @@
+//! Every metric, declared once: the table that describes them to a recorder and to a reader.
+
+use metrics::Unit;
+
+/// A metric as it is documented.
+#[derive(Debug, Clone, Copy)]
+pub struct Metric {
+    /// Its name.
+    pub name: &'static str,
+    /// How its values are to be read.
+    pub kind: MetricKind,
+    /// What it is measured in.
+    pub unit: Unit,
+    /// Its labels, each with its values or where they come from.
+    pub labels: &'static [(&'static str, &'static str)],
+    /// What it tells.
+    pub help: &'static str,
+}
+
+/// How a metric's values are to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MetricKind {
+    /// Only rises.
+    Counter,
+    /// Rises and falls.
+    Gauge,
+    /// Many values, in buckets.
+    Histogram,
+}
+
+impl MetricKind {
+    /// The word for the kind.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Counter => "counter",
+            Self::Gauge => "gauge",
+            Self::Histogram => "histogram",
+        }
+    }
+}
+
+const SOURCE: (&str, &str) = ("source", "the configured sources");
+const ROUTE: (&str, &str) = ("route", "the configured routes");
+
+/// Every metric of the library.
+pub const METRICS: &[Metric] = &[
+    Metric {
+        name: "hookonce_requests_total",
+        kind: MetricKind::Counter,
+        unit: Unit::Count,
+        labels: &[SOURCE, ("outcome", "stored, challenged, refused (4xx), failed (5xx)")],
+        help: "Requests of senders, by how they were answered",
+    },
+    Metric {
+        name: "hookonce_events_total",
+        kind: MetricKind::Counter,
+        unit: Unit::Count,
+        labels: &[SOURCE, ("arrival", "new, duplicate, mismatch")],
+        help: "Events that arrived, by what became of them",
+    },
+    Metric {
+        name: "hookonce_unreadable_events_total",
+        kind: MetricKind::Counter,
+        unit: Unit::Count,
+        labels: &[SOURCE],
+        help: "Events that arrived and can't be read; their tasks are dead on arrival",
+    },
+    Metric {
+        name: "hookonce_unrouted_events_total",
+        kind: MetricKind::Counter,
+        unit: Unit::Count,
+        labels: &[SOURCE],
+        help: "Events that arrived and that no route takes",
+    },
+    Metric {
+        name: "hookonce_rejections_total",
+        kind: MetricKind::Counter,
+        unit: Unit::Count,
+        labels: &[("reason", "the words of `Rejection` and `Unproven`, `ambiguous_length`")],
+        help: "Requests that were not answered 200, by reason",
+    },
+    Metric {
+        name: "hookonce_later_secret_requests_total",
+        kind: MetricKind::Counter,
+        unit: Unit::Count,
+        labels: &[SOURCE],
+        help: "Requests signed with another than the source's first secret; when it no longer \
+               rises, a rotation is finished",
+    },
+    Metric {
+        name: "hookonce_ack_seconds",
+        kind: MetricKind::Histogram,
+        unit: Unit::Seconds,
+        labels: &[SOURCE],
+        help: "Time from the end of a request's body to its events being stored",
+    },
+    Metric {
+        name: "hookonce_connections",
+        kind: MetricKind::Gauge,
+        unit: Unit::Count,
+        labels: &[],
+        help: "Connections that are open",
+    },
+    Metric {
+        name: "hookonce_connections_ended_total",
+        kind: MetricKind::Counter,
+        unit: Unit::Count,
+        labels: &[("reason", "idle, slow_header, shed, cut_off, panicked")],
+        help: "Connections that the server ended by itself",
+    },
+    Metric {
+        name: "hookonce_accept_errors_total",
+        kind: MetricKind::Counter,
+        unit: Unit::Count,
+        labels: &[],
+        help: "Connections that could not be accepted, for want of file descriptors for example",
+    },
+    Metric {
+        name: "hookonce_attempts_total",
+        kind: MetricKind::Counter,
+        unit: Unit::Count,
+        labels: &[ROUTE, ("outcome", "completed, retry, dead, released, lapsed")],
+        help: "Attempts, by how they ended",
+    },
+    Metric {
+        name: "hookonce_attempt_seconds",
+        kind: MetricKind::Histogram,
+        unit: Unit::Seconds,
+        labels: &[ROUTE],
+        help: "Time from a claim to its finish",
+    },
+    Metric {
+        name: "hookonce_claims_lost_total",
+        kind: MetricKind::Counter,
+        unit: Unit::Count,
+        labels: &[ROUTE],
+        help: "Claims that a worker found taken over",
+    },
+];
+
+/// Tells the recorder what each metric is; once, after it is installed.
+pub fn describe() {
+    for metric in METRICS {
+        let Metric { name, unit, help, .. } = *metric;
+        match metric.kind {
+            MetricKind::Counter => metrics::describe_counter!(name, unit, help),
+            MetricKind::Gauge => metrics::describe_gauge!(name, unit, help),
+            MetricKind::Histogram => metrics::describe_histogram!(name, unit, help),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! After a claim nothing is written without its token.
+
+use std::time::Duration;
+
+use hookonce::store::{Release, StepDone, StoreError};
+use hookonce::task::{Outcome, StepState, Token};
+
+use crate::bed::{Bed, LEASE, new, statement, store_test};
+
+store_test!(a_finished_task_is_completed_with_its_history, |bed: Bed| async move {
+    bed.insert([new("a")]).await;
+    let claim = bed.claim_one().await;
+    bed.clock.advance(Duration::from_secs(2));
+    bed.store.finish(&claim, &Outcome::Completed).await.unwrap();
+    let a = bed.get("a").await;
+    assert_eq!(a.summary.state, "completed");
+    assert_eq!(a.summary.tasks[0].finished_at, Some(bed.clock.now()));
+    let attempt = &a.attempts[0];
+    assert_eq!((attempt.attempt, attempt.outcome.as_str()), (1, "completed"));
+    assert_eq!(attempt.ended_at.duration_since(attempt.started_at).as_secs(), 2);
+    assert_eq!(attempt.worker, "tester");
+});
+
+store_test!(an_ended_lease_that_nobody_took_over_still_finishes, |bed: Bed| async move {
+    bed.insert([new("a")]).await;
+    let claim = bed.claim_one().await;
+    bed.clock.advance(LEASE * 2);
+    bed.store.finish(&claim, &Outcome::Completed).await.unwrap();
+    assert_eq!(bed.task("a").await.0, "completed");
+});
+
+store_test!(
+    /// Fails when `token = :token` is taken out of any of the files named in it.
+    a_lost_claim_writes_nothing,
+    |bed: Bed| async move {
+        bed.sql.run("create table ledger (id text)");
+        bed.insert([new("a")]).await;
+        let lost = bed.claim_one().await;
+        bed.clock.advance(LEASE);
+        let holder = bed.store.reap(Token::draw(), LEASE, 10).await.unwrap().remove(0);
+        let before = format!("{:?}", bed.get("a").await);
+
+        let insert = || statement(&lost, "insert into ledger values (:id)");
+        let dead = Outcome::Dead { error: "e".to_owned(), lane: Default::default() };
+        let retry = Outcome::Retry { after: Duration::ZERO, error: "e".to_owned() };
+        let writes = [
+            bed.store.extend(&lost, LEASE).await, // extend.sql
+            bed.store.finish(&lost, &Outcome::Completed).await, // finish.sql, finish_attempt.sql
+            bed.store.finish(&lost, &dead).await,
+            bed.store.finish(&lost, &retry).await,
+            bed.store.release(&lost, Release::Unstarted).await, // release.sql
+            bed.store.release(&lost, Release::NotYet(LEASE)).await,
+            bed.store.record_step(&lost, "s", StepState::Done, None).await, // record_step.sql
+            bed.store.finish_with(&lost, StepDone::Task, insert()).await, // holds.sql
+            bed.store.finish_with(&lost, StepDone::Step("s"), insert()).await,
+        ];
+        for written in writes {
+            assert!(matches!(written, Err(StoreError::Lost)), "{written:?}");
+        }
+        assert_eq!(before, format!("{:?}", bed.get("a").await));
+        assert_eq!(bed.sql.count("ledger"), 0);
+        bed.store.finish(&holder, &Outcome::Completed).await.unwrap();
+        assert!(matches!(
+            bed.store.finish(&holder, &Outcome::Completed).await,
+            Err(StoreError::Lost)
+        ));
+    }
+);
+
+store_test!(a_step_that_is_done_is_known_to_the_next_attempt, |bed: Bed| async move {
+    bed.insert([new("a")]).await;
+    let claim = bed.claim_one().await;
+    assert!(claim.steps.is_empty());
+    bed.store.record_step(&claim, "one", StepState::Begun, None).await.unwrap();
+    bed.store.record_step(&claim, "one", StepState::Done, Some("42")).await.unwrap();
+    bed.store.record_step(&claim, "two", StepState::Begun, None).await.unwrap();
+    let retry = Outcome::Retry { after: Duration::ZERO, error: "e".to_owned() };
+    bed.store.finish(&claim, &retry).await.unwrap();
+    let claim = bed.claim_one().await;
+    assert_eq!(claim.steps["one"], (StepState::Done, Some("42".to_owned())));
+    assert_eq!(claim.steps["two"], (StepState::Begun, None));
+});
+
+store_test!(a_claim_given_back_counts_no_attempt, |bed: Bed| async move {
+    bed.insert([new("a").lane("l"), new("b").lane("l")]).await;
+    let claim = bed.claim_one().await;
+    bed.store.release(&claim, Release::Unstarted).await.unwrap();
+    assert_eq!(bed.task("a").await, ("pending", 0, 1));
+    assert!(bed.get("a").await.attempts.is_empty());
+
+    let claim = bed.claim_one().await;
+    assert_eq!((claim.event.key.as_str(), claim.attempt, claim.epoch), ("a", 1, 2));
+    bed.store.release(&claim, Release::NotYet(Duration::from_secs(10))).await.unwrap();
+    assert_eq!(bed.get("a").await.attempts[0].outcome, "released");
+    assert!(bed.claim(10).await.is_empty());
+    bed.clock.advance(Duration::from_secs(10));
+    assert_eq!(bed.claim_one().await.attempt, 1);
+});
+
+store_test!(a_long_error_is_cut_between_characters, |bed: Bed| async move {
+    bed.insert([new("a")]).await;
+    let claim = bed.claim_one().await;
+    let retry = Outcome::Retry { after: Duration::ZERO, error: "é".repeat(5000) };
+    bed.store.finish(&claim, &retry).await.unwrap();
+    let error = bed.get("a").await.summary.tasks[0].error.clone().unwrap();
+    assert!(error.len() <= hookonce::store::ERROR_LIMIT && error.chars().all(|c| c == 'é'));
+});

@@ -1,0 +1,88 @@
+//! An event is stored once.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use hookonce::store::Arrival::{Duplicate, Mismatch, New as Fresh};
+
+use crate::bed::{Bed, id, new, store_test};
+
+store_test!(an_event_is_new_once_and_a_duplicate_ever_after, |bed: Bed| async move {
+    assert_eq!(bed.insert([new("a"), new("b"), new("a")]).await, [Fresh, Fresh, Duplicate]);
+    bed.clock.advance(Duration::from_secs(23 * 3600));
+    assert_eq!(bed.insert([new("a")]).await, [Duplicate]);
+    assert_eq!(bed.get("a").await.summary.copies, 3);
+    assert_eq!(bed.get("b").await.summary.copies, 1);
+});
+
+store_test!(the_same_key_twice_in_one_request_is_one_event, |bed: Bed| async move {
+    let events = ["a", "b", "a", "a"].map(|key| new(key).at(bed.clock.now())).to_vec();
+    let arrivals = bed.store.insert(events).await.unwrap();
+    assert_eq!(arrivals, [Fresh, Fresh, Duplicate, Duplicate]);
+    assert_eq!(bed.get("a").await.summary.copies, 3);
+});
+
+store_test!(a_differing_element_is_kept_beside_the_first_up_to_three_times, |bed: Bed| async move {
+    bed.insert([new("a")]).await;
+    for n in 0..5 {
+        let other = new("a").payload(&format!("{{\"n\":{n}}}"));
+        assert_eq!(bed.insert([other]).await, [Mismatch]);
+    }
+    let a = bed.get("a").await;
+    assert_eq!((a.summary.copies, a.summary.mismatches), (6, 5));
+    assert_eq!(a.payload.as_deref(), Some(r#"{"key":"a"}"#));
+    let kept: Vec<_> = a.arrivals.iter().filter_map(|arrival| arrival.element.as_deref()).collect();
+    assert_eq!(kept, [r#"{"n":0}"#, r#"{"n":1}"#, r#"{"n":2}"#]);
+});
+
+store_test!(
+    /// Fails when `on conflict (id) do nothing` of `insert_event.sql` is replaced by a look before.
+    fifty_copies_at_once_are_one_event,
+    |bed: Bed| async move {
+        let copies = (0..50).map(|_| bed.store.insert(vec![new("a").at(bed.clock.now())]));
+        let arrivals: Vec<_> = join_all(copies).await.into_iter().flat_map(Result::unwrap).collect();
+        assert_eq!(arrivals.iter().filter(|arrival| **arrival == Fresh).count(), 1);
+        assert_eq!(bed.get("a").await.summary.copies, 50);
+        assert_eq!(bed.claim(10).await.len(), 1);
+    }
+);
+
+store_test!(overlapping_batches_in_any_order_all_succeed, |bed: Bed| async move {
+    let keys: Vec<String> = (0..40).map(|n| format!("k{n}")).collect();
+    let mut random = fastrand::Rng::with_seed(4);
+    let batches: Vec<_> = (0..100)
+        .map(|_| {
+            let mut keys = keys.clone();
+            random.shuffle(&mut keys);
+            keys.truncate(20);
+            keys.iter().map(|key| new(key).at(bed.clock.now())).collect::<Vec<_>>()
+        })
+        .collect();
+    let inserted = join_all(batches.into_iter().map(|batch| bed.store.insert(batch))).await;
+    let arrivals: Vec<_> = inserted.into_iter().flat_map(Result::unwrap).collect();
+    assert_eq!(arrivals.len(), 2000);
+    assert_eq!(arrivals.iter().filter(|arrival| **arrival == Fresh).count(), 40);
+});
+
+store_test!(what_cannot_be_read_is_dead_on_arrival, |bed: Bed| async move {
+    bed.insert([new("a").lane("l").unreadable(), new("b").lane("l")]).await;
+    let a = bed.get("a").await.summary;
+    assert_eq!((a.state, a.tasks[0].error.as_deref()), ("dead", Some("not JSON")));
+    // It holds no lane, and is not handled.
+    assert_eq!(bed.claim_one().await.event.key, "b");
+});
+
+store_test!(an_event_that_no_route_took_is_recorded, |bed: Bed| async move {
+    bed.insert([new("a").routes(&[])]).await;
+    assert_eq!(bed.get("a").await.summary.state, "recorded");
+    let counts = bed.store.counts().await.unwrap();
+    assert_eq!((counts.events, counts.unrouted, counts.pending), (1, 1, 0));
+});
+
+store_test!(a_payload_comes_back_byte_for_byte, |bed: Bed| async move {
+    let payload = "{\"t\":\"\\u0000 \\ud83d é 👍 \u{202e}\",\"n\":9007199254740993, \"f\":1.50}";
+    bed.insert([new("a").payload(payload)]).await;
+    assert_eq!(bed.get("a").await.payload.as_deref(), Some(payload));
+    assert_eq!(bed.claim_one().await.event.payload.as_deref(), Some(payload));
+    assert!(bed.store.get(id("unknown")).await.unwrap().is_none());
+});

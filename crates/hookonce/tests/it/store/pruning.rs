@@ -1,0 +1,124 @@
+//! What is deleted, when, and what it is still known by.
+
+use std::time::Duration;
+
+use hookonce::event::Priority;
+use hookonce::store::{Arrival, Pruned, Retention};
+use hookonce::task::{DeadLane, Outcome};
+
+use crate::bed::{Bed, id, new, store_test, task_id};
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+fn retention() -> Retention {
+    Retention { payload: DAY * 10, key: DAY * 30, dead: DAY * 90 }
+}
+
+async fn complete(bed: &Bed) {
+    for claim in bed.claim(100).await {
+        bed.store.finish(&claim, &Outcome::Completed).await.unwrap();
+    }
+}
+
+async fn prune(bed: &Bed) -> Pruned {
+    let mut all = Pruned::default();
+    // The walks go round: one of them may stand at the end.
+    for _ in 0..4 {
+        let pruned = bed.store.prune(&retention(), 3).await.unwrap();
+        all.payloads += pruned.payloads;
+        all.events += pruned.events;
+    }
+    all
+}
+
+store_test!(the_payload_goes_first_and_the_event_is_still_a_duplicate, |bed: Bed| async move {
+    bed.insert([new("a")]).await;
+    complete(&bed).await;
+    bed.clock.advance(DAY * 9);
+    assert_eq!(prune(&bed).await, Pruned::default());
+    bed.clock.advance(DAY * 2);
+    assert_eq!(prune(&bed).await, Pruned { payloads: 1, events: 0 });
+    assert_eq!(bed.get("a").await.payload, None);
+    assert_eq!(bed.insert([new("a")]).await, [Arrival::Duplicate]);
+    // That was its last arrival: its key is kept for as long again.
+    bed.clock.advance(DAY * 29);
+    assert_eq!(prune(&bed).await.events, 0);
+    bed.clock.advance(DAY * 2);
+    assert_eq!(prune(&bed).await.events, 1);
+    assert!(bed.store.get(id("a")).await.unwrap().is_none());
+    assert_eq!(bed.sql.count("hookonce_tasks") + bed.sql.count("hookonce_arrivals"), 0);
+});
+
+store_test!(nothing_goes_while_it_may_still_be_handled, |bed: Bed| async move {
+    bed.insert([new("pending"), new("claimed")]).await;
+    let order = hookonce::store::ClaimOrder { lease: DAY * 1000, ..bed.order(1) };
+    assert_eq!(bed.store.claim(order).await.unwrap().len(), 1);
+    bed.clock.advance(DAY * 365);
+    assert_eq!(prune(&bed).await, Pruned::default());
+});
+
+store_test!(what_is_dead_is_kept_for_longer_and_can_be_replayed, |bed: Bed| async move {
+    bed.insert([new("a")]).await;
+    let dead = Outcome::Dead { error: "e".to_owned(), lane: DeadLane::Pass };
+    bed.store.finish(&bed.claim_one().await, &dead).await.unwrap();
+    bed.clock.advance(DAY * 80);
+    assert_eq!(prune(&bed).await, Pruned::default());
+    bed.clock.advance(DAY * 11);
+    assert_eq!(prune(&bed).await.payloads, 1);
+    assert_eq!(bed.store.replay(&[task_id("a")]).await.unwrap().left, 1);
+});
+
+store_test!(
+    a_captured_body_does_not_run_again_once_its_key_is_gone,
+    |bed: Bed| async move {
+        let sent = bed.clock.now();
+        let event = |key: &str| new(key).sent_at(sent);
+        bed.insert([event("a"), event("h").priority(Priority::History)]).await;
+        complete(&bed).await;
+        assert_eq!(bed.insert([event("b")]).await, [Arrival::New]);
+        complete(&bed).await;
+        bed.clock.advance(DAY * 31);
+        prune(&bed).await;
+        assert!(bed.store.get(id("a")).await.unwrap().is_none());
+
+        bed.insert([event("a"), event("h").priority(Priority::History)]).await;
+        let a = bed.get("a").await.summary;
+        assert_eq!(a.state, "dead");
+        assert!(a.tasks[0].error.as_deref().unwrap().starts_with("too old to be proven new"));
+        // History is old by nature; what is sent now is new.
+        assert_eq!(bed.get("h").await.summary.state, "pending");
+        bed.insert([new("now").sent_at(bed.clock.now())]).await;
+        assert_eq!(bed.get("now").await.summary.state, "pending");
+    }
+);
+
+store_test!(a_date_from_the_future_keeps_its_key_until_it_is_past, |bed: Bed| async move {
+    let later = bed.clock.now() + jiff::SignedDuration::from_hours(24 * 300);
+    bed.insert([new("a").sent_at(later)]).await;
+    complete(&bed).await;
+    bed.clock.advance(DAY * 60);
+    assert_eq!(prune(&bed).await, Pruned { payloads: 1, events: 0 });
+    assert_eq!(bed.insert([new("a").sent_at(later)]).await, [Arrival::Duplicate]);
+    // And it makes nothing else too old.
+    bed.insert([new("b").sent_at(bed.clock.now())]).await;
+    assert_eq!(bed.get("b").await.summary.state, "pending");
+});
+
+store_test!(folding_changes_no_count, |bed: Bed| async move {
+    bed.insert([new("a"), new("b").routes(&[])]).await;
+    for n in 0..20 {
+        bed.insert([new("a")]).await;
+        if n % 10 == 0 {
+            bed.insert([new("a").payload("{}")]).await;
+        }
+    }
+    complete(&bed).await;
+    let (counts, copies) = (bed.store.counts().await.unwrap(), bed.get("a").await.summary.copies);
+    assert_eq!((copies, counts.duplicates, counts.unrouted), (23, 22, 1));
+    bed.clock.advance(DAY * 40);
+    while bed.store.fold(7).await.unwrap() > 0 {}
+    assert!(bed.get("a").await.arrivals.len() < 10);
+    let a = bed.get("a").await.summary;
+    assert_eq!((a.copies, a.mismatches), (23, 2));
+    assert_eq!(bed.store.counts().await.unwrap(), counts);
+});
