@@ -36,6 +36,11 @@ pub(crate) fn remark(text: &str) {
     write_lines(io::stderr().lock(), &printable(text));
 }
 
+/// Standard output for a sink, which writes whole lines of its own.
+pub(crate) fn standard_output() -> Box<dyn Write + Send> {
+    Box::new(io::stdout())
+}
+
 /// Whether remarks and logs are read by a person at a terminal.
 pub(crate) fn has_colours() -> bool {
     io::stderr().is_terminal()

@@ -74,10 +74,10 @@ struct Server {
 
 impl Server {
     async fn start(config: &Config, listen: &str) -> anyhow::Result<Self> {
-        let routes = wiring::routes(config)?;
         let sources = wiring::sources(config)?;
         let listener = bind(listen).await?;
         let store: Arc<dyn Store> = Arc::new(wiring::open(config).await?);
+        let routes = wiring::routes(config, &store)?;
         wiring::mirror(&*store, config, &routes).await?;
         let options = receiver_options(config);
         let receiver = Receiver::new(store.clone(), sources, routes.clone(), options);
@@ -86,8 +86,10 @@ impl Server {
         let mut parts = JoinSet::new();
         let until = until_told(stopped.clone());
         let webhooks = receiver.clone().router();
+        let limits =
+            ListenerOptions { grace: config.worker.grace.get(), ..ListenerOptions::default() };
         parts.spawn(async move {
-            listener::serve(listener, webhooks, ListenerOptions::default(), until).await;
+            listener::serve(listener, webhooks, limits, until).await;
         });
         start_work(&mut parts, config, &store, &routes, &stopped);
         Ok(Self { at, receiver, stop, parts })
@@ -125,6 +127,8 @@ fn start_work(
     let options = WorkerOptions {
         name: worker_name().into(),
         slots: config.worker.slots,
+        // An eighth is kept for what is not urgent, so that a flood of messages doesn't starve it.
+        reserve: config.worker.slots / 8,
         poll: config.worker.poll.get(),
     };
     let worker = Worker::new(store.clone(), routes.clone(), options);
@@ -135,7 +139,11 @@ fn start_work(
         key: config.retention.key.get(),
         dead: config.retention.dead.get(),
     };
-    let janitor = Janitor::new(store.clone(), routes.clone(), JanitorOptions { retention });
+    let janitor = Janitor::new(
+        store.clone(),
+        routes.clone(),
+        JanitorOptions { poll: config.worker.poll.get(), retention },
+    );
     let stop = stopped.clone();
     parts.spawn(async move { janitor.run(stop).await });
 }

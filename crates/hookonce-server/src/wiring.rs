@@ -13,12 +13,13 @@ use hookonce::sink::log::LogSink;
 use hookonce::sink::sql::SqlSink;
 use hookonce::step::Step;
 use hookonce::store::sqlite::{SqliteOptions, SqliteStore};
-use hookonce::store::{Clock, MirrorRoute, MirrorSource, Store};
+use hookonce::store::{Clock, MirrorRoute, MirrorSource, Store, StoreError};
 use hookonce::task::DeadLane;
 
 use crate::config::{
     Config, HttpConfig, OnDead, OrderName, RouteConfig, SchemeName, SinkConfig, SourceConfig,
 };
+use crate::out;
 
 /// Opens the store, and creates it where there is none.
 pub(crate) async fn open(config: &Config) -> anyhow::Result<SqliteStore> {
@@ -35,7 +36,7 @@ pub(crate) async fn open(config: &Config) -> anyhow::Result<SqliteStore> {
         SqliteOptions { clock: Clock::system(), min_free_disk: config.server.min_free_disk.get() };
     let shown = path.display().to_string();
     let opened = tokio::task::spawn_blocking(move || SqliteStore::open(&path, options)).await?;
-    opened.with_context(|| format!("cannot open the store `{shown}`"))
+    opened.map_err(|error| not_done(&format!("cannot open the store `{shown}`"), &error))
 }
 
 /// Opens the store for a look at it; it must be there.
@@ -82,10 +83,10 @@ pub(crate) fn scheme(
 }
 
 /// Makes every route with its sinks; a sink that several routes name is one sink.
-pub(crate) fn routes(config: &Config) -> anyhow::Result<Arc<[Route]>> {
+pub(crate) fn routes(config: &Config, store: &Arc<dyn Store>) -> anyhow::Result<Arc<[Route]>> {
     let mut sinks = std::collections::BTreeMap::new();
     for (name, written) in &config.sinks {
-        sinks.insert(name, sink(config, written).with_context(|| format!("sink `{name}`"))?);
+        sinks.insert(name, sink(config, store, written).with_context(|| format!("sink `{name}`"))?);
     }
     let route = |written: &RouteConfig| {
         let step = |name: &String| {
@@ -139,25 +140,34 @@ pub(crate) async fn mirror(
     };
     let sources: Vec<_> = config.sources.iter().map(source).collect();
     let routes: Vec<_> = routes.iter().map(route).collect();
-    store.mirror(&sources, &routes).await.context("cannot write the routes to the store")
+    let mirrored = store.mirror(&sources, &routes).await;
+    mirrored.map_err(|error| not_done("cannot write the routes to the store", &error))
+}
+
+/// What could not be done and why; the store's message says what its cause says already.
+pub(crate) fn not_done(what: &str, why: &StoreError) -> anyhow::Error {
+    anyhow!("{what}: {why}")
 }
 
 fn scope(name: &str, source: &SourceConfig) -> Arc<str> {
     source.scope.as_deref().unwrap_or(name).into()
 }
 
-fn sink(config: &Config, written: &SinkConfig) -> anyhow::Result<Arc<dyn Step>> {
+fn sink(
+    config: &Config,
+    store: &Arc<dyn Store>,
+    written: &SinkConfig,
+) -> anyhow::Result<Arc<dyn Step>> {
     match written {
         SinkConfig::Http(http) => http_sink(config, http),
         SinkConfig::Sql(sql) => Ok(Arc::new(SqlSink::new(sql.statement.as_str()))),
-        SinkConfig::Log(_) => Ok(Arc::new(LogSink::new())),
+        SinkConfig::Log(_) => Ok(Arc::new(LogSink::new(store.clone(), out::standard_output()))),
     }
 }
 
 fn http_sink(config: &Config, http: &HttpConfig) -> anyhow::Result<Arc<dyn Step>> {
     let secret = http.secret.as_ref().map(|written| config.secret(written));
     let options = HttpOptions {
-        url: http.url.clone(),
         timeout: http.timeout.get(),
         concurrency: http.concurrency,
         permanent: http.permanent.clone(),
@@ -165,6 +175,7 @@ fn http_sink(config: &Config, http: &HttpConfig) -> anyhow::Result<Arc<dyn Step>
         sign_as: http.sign_as.map(|scheme| match scheme {
             SchemeName::Meta => SignAs::Meta,
         }),
+        ..HttpOptions::new(&http.url)
     };
     Ok(Arc::new(HttpSink::new(options)?))
 }

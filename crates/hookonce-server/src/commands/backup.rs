@@ -1,6 +1,6 @@
 //! Copies the store to a new file while it is in use.
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use serde_json::json;
 
 use crate::cli::BackupOptions;
@@ -21,7 +21,8 @@ pub(crate) async fn run(
     }
     let copied = tokio::task::spawn_blocking(move || store.backup(&to)).await?;
     let shown = options.file.display();
-    copied.with_context(|| format!("cannot copy the store to `{shown}`"))?;
+    let what = format!("cannot copy the store to `{shown}`");
+    copied.map_err(|error| wiring::not_done(&what, &error))?;
     if format == Format::Json {
         return out::json(&json!({ "file": shown.to_string() }));
     }

@@ -1,6 +1,9 @@
 //! Checks the configuration, the store and every SQL statement.
 
-use hookonce::store::{Store as _, StoreError};
+use std::sync::Arc;
+
+use hookonce::sink::sql::PARAMETERS;
+use hookonce::store::{Store, StoreError};
 use serde_json::json;
 
 use crate::config::{Config, Place, Problem, Problems, SinkConfig};
@@ -31,21 +34,22 @@ pub(crate) async fn run(place: &Place, format: Format) -> anyhow::Result<()> {
 /// Makes everything that `serve` would, and says what could not be made.
 async fn use_it(config: &Config) -> Vec<Problem> {
     let mut problems = vec![];
-    for made in [wiring::sources(config).map(drop), wiring::routes(config).map(drop)] {
-        if let Err(error) = made {
-            problems.push(config.problem("", format!("{error:#}")));
-        }
+    if let Err(error) = wiring::sources(config) {
+        problems.push(config.problem("", format!("{error:#}")));
     }
     let store = match wiring::open(config).await {
-        Ok(store) => store,
+        Ok(store) => Arc::new(store),
         Err(error) => {
             problems.push(config.problem("store", format!("{error:#}")));
             return problems;
         }
     };
+    if let Err(error) = wiring::routes(config, &(store.clone() as Arc<dyn Store>)) {
+        problems.push(config.problem("", format!("{error:#}")));
+    }
     for (name, sink) in &config.sinks {
         let SinkConfig::Sql(sql) = sink else { continue };
-        let Err(error) = store.check(&sql.statement).await else { continue };
+        let Err(error) = store.check(&sql.statement, &PARAMETERS).await else { continue };
         let advice = match error {
             StoreError::Statement { .. } => "; correct the statement, or create what it names",
             _ => "",

@@ -1,9 +1,8 @@
 //! Lists events, newest first.
 
-use anyhow::Context as _;
 use hookonce::store::{EventSummary, Filter, Page, StateFilter, Store as _};
 use hookonce::task::State;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::cli::{ListOptions, StateName};
 use crate::config::{Config, Place};
@@ -14,13 +13,21 @@ pub(crate) async fn run(place: &Place, options: ListOptions, format: Format) -> 
     let config = Config::load_for_store(place)?;
     let store = wiring::open_existing(&config).await?;
     let limit = usize::from(options.limit);
-    let page = store.list(&filter(options), limit).await.context("cannot list events")?;
+    let page = store.list(&filter(options), limit).await;
+    let page = page.map_err(|error| wiring::not_done("cannot list events", &error))?;
     if format == Format::Json {
         let next = page.next.map(|cursor| cursor.to_string());
-        return out::json(&json!({ "events": page.events, "next": next }));
+        return out::json(&Answer { events: &page.events, next });
     }
     show(&page);
     Ok(())
+}
+
+/// A page as a program reads it: a cursor is nothing to calculate with.
+#[derive(Serialize)]
+struct Answer<'a> {
+    events: &'a [EventSummary],
+    next: Option<String>,
 }
 
 fn filter(options: ListOptions) -> Filter {

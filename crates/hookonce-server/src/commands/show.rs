@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use hookonce::event::EventId;
 use hookonce::store::{EventDetails, Store as _};
 use jiff::Timestamp;
@@ -22,7 +22,8 @@ pub(crate) async fn run(
         anyhow!("`{}` is no event id; `hookonce list` shows the ids there are", options.id)
     })?;
     let store = wiring::open_existing(&config).await?;
-    let details = store.get(id).await.context("cannot read the event")?;
+    let details = store.get(id).await;
+    let details = details.map_err(|error| wiring::not_done("cannot read the event", &error))?;
     let details = details.ok_or_else(|| anyhow!("there is no event `{id}`"))?;
     if format == Format::Json {
         return out::json(&details);

@@ -1,6 +1,5 @@
 //! Counts events and tasks.
 
-use anyhow::Context as _;
 use hookonce::store::{Counts, Store as _};
 
 use crate::config::{Config, Place};
@@ -10,7 +9,7 @@ use crate::wiring;
 pub(crate) async fn run(place: &Place, format: Format) -> anyhow::Result<()> {
     let config = Config::load_for_store(place)?;
     let store = wiring::open_existing(&config).await?;
-    let counts = store.counts().await.context("cannot count")?;
+    let counts = store.counts().await.map_err(|error| wiring::not_done("cannot count", &error))?;
     if format == Format::Json {
         return out::json(&counts);
     }

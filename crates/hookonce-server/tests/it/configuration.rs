@@ -20,6 +20,150 @@ type = "http"
 url = "http://127.0.0.1:3000/webhook"
 "#;
 
+/// What is replaced in it by what, and what is said of it then.
+const WRONG: &[(&str, &str, &str)] = &[
+    // Keys.
+    ("[sinks.ledger]", "[sinks.ledger]\ncolour = 1", "12: sinks.ledger.colour: there is no key"),
+    ("kinds =", "kind =", "9: routes[0].kind: there is no key `kind`; did you mean `kinds`?"),
+    ("[sources.", "[source.", "2: source: there is no key `source`; did you mean `sources`?"),
+    (
+        "steps =",
+        "timeout = \"1s\"\nsteps =",
+        "10: routes[0].timeout: there is no key `timeout` here; it belongs in",
+    ),
+    (
+        "[sources.",
+        "listen = \"x:1\"\n[sources.",
+        "2: listen: there is no key `listen` here; it belongs in `[server]`",
+    ),
+    (
+        "type = \"http\"",
+        "typ = \"http\"",
+        "13: sinks.bot: `type` is missing; say which: \"http\", \"sql\", \"log\"",
+    ),
+    ("url =", "uri =", "15: sinks.bot.uri: there is no key `uri`; did you mean `url`?"),
+    ("name = \"books\"\n", "", "6: routes[0]: `name` is missing"),
+    // Keys and words of later versions.
+    ("[sources.", "[admin]\nhosts = []\n[sources.", "2: admin: this key is known, but"),
+    (
+        "[sources.",
+        "[server]\nadmin_listen = \"x\"\n[sources.",
+        "3: server.admin_listen: this key is known, but",
+    ),
+    ("scheme =", "ack = \"handled\"\nscheme =", "3: sources.whatsapp.ack: this key is known, but"),
+    ("steps =", "worker = \"external\"\nsteps =", "10: routes[0].worker: this key is known, but"),
+    ("steps =", "max_age = \"1d\"\nsteps =", "10: routes[0].max_age: this key is known, but"),
+    ("url =", "rate = \"5/s\"\nurl =", "15: sinks.bot.rate: this key is known, but"),
+    ("\"log\"", "\"exec\"", "12: sinks.ledger.type: `exec` is known, but"),
+    ("\"meta\"", "\"twilio\"", "3: sources.whatsapp.scheme: `twilio` is known, but"),
+    (
+        "[sources.",
+        "store = \"postgres://u:hunter2@h/d\"\n[sources.",
+        "2: store: `postgres:` is known, but",
+    ),
+    // Values.
+    (
+        "\"meta\"",
+        "\"metta\"",
+        "3: sources.whatsapp.scheme: there is no `metta`; there is \"meta\"; did you mean",
+    ),
+    (
+        "steps =",
+        "lease = \"1 minute\"\nsteps =",
+        "10: routes[0].lease: `1 minute` is no duration; write",
+    ),
+    (
+        "steps =",
+        "lease = 60\nsteps =",
+        "10: routes[0].lease: invalid type: integer `60`, expected a duration in quotes",
+    ),
+    ("steps =", "order = \"lanes\"\nsteps =", "10: routes[0].order: unknown variant `lanes`"),
+    ("steps =", "max_attempts = 0\nsteps =", "10: routes[0].max_attempts: write at least 1"),
+    (
+        "steps =",
+        "retry_min = \"3h\"\nsteps =",
+        "10: routes[0].retry_min: 3h is more than `retry_max`, 2h",
+    ),
+    (
+        "[sources.",
+        "[server]\nbody_limit = \"4MB\"\n[sources.",
+        "3: server.body_limit: `4MB` is no size; write",
+    ),
+    (
+        "[sources.",
+        "[server]\nlisten = \":8080\"\n[sources.",
+        "3: server.listen: `:8080` is no address; write",
+    ),
+    ("[sources.", "[worker]\npoll = \"0s\"\n[sources.", "3: worker.poll: it can't be 0"),
+    (
+        "[sources.",
+        "[retention]\nkey = \"6d\"\n[sources.",
+        "3: retention.key: 6d is shorter than the 7d for which Meta",
+    ),
+    (
+        "[sources.",
+        "store = \"hookonce.db\"\n[sources.",
+        "2: store: this is no store; write `sqlite:`",
+    ),
+    (
+        "[sources.",
+        "store = \"sqlite::memory:\"\n[sources.",
+        "2: store: events must outlive the server",
+    ),
+    ("http://", "ftp://", "15: sinks.bot.url: this is no URL; write one"),
+    ("url =", "permanent = [429]\nurl =", "15: sinks.bot.permanent[0]: 429 can't be permanent"),
+    ("url =", "sign_as = \"meta\"\nurl =", "15: sinks.bot.sign_as: there is nothing to sign with"),
+    // Names.
+    ("[sources.whatsapp]", "[sources.WhatsApp]", "2: sources.WhatsApp: a name is 1 to 64 of"),
+    ("\"books\"", "\"my books\"", "7: routes[0].name: a name is 1 to 64 of"),
+    (
+        "[\"whatsapp\"]",
+        "[\"whatsap\"]",
+        "8: routes[0].sources[0]: there is no source `whatsap`; did you mean `whatsapp`?",
+    ),
+    (
+        "[\"ledger\", \"bot\"]",
+        "[\"ledger\", \"x\"]",
+        "10: routes[0].steps[1]: there is no sink `x`; there are bot, ledger",
+    ),
+    (
+        "[\"ledger\", \"bot\"]",
+        "[\"bot\", \"bot\"]",
+        "10: routes[0].steps[1]: `bot` is a step of this route already",
+    ),
+    ("[\"ledger\", \"bot\"]", "[]", "10: routes[0].steps: it is empty; name at least one sink"),
+    ("[\"message.*\"]", "[]", "9: routes[0].kinds: it is empty, so the route takes nothing"),
+    ("message.*", "Message.*", "9: routes[0].kinds[0]: `Message.*` never matches"),
+    (
+        "[[routes]]",
+        "[[routes]]\nname = \"books\"\nsteps = [\"bot\"]\n[[routes]]",
+        "10: routes[1].name: there is a route `books` already",
+    ),
+    // Secrets.
+    (
+        "env:APP_SECRET",
+        "env:UNSET",
+        "4: sources.whatsapp.secrets[0]: the environment variable `UNSET` is not set",
+    ),
+    ("env:APP_SECRET", " ", "4: sources.whatsapp.secrets[0]: it is empty; an empty secret"),
+    ("file:second", "file:third", "4: sources.whatsapp.secrets[1]: cannot read `third`"),
+    ("\"token\"", "\"\"", "5: sources.whatsapp.verify_token: it is empty"),
+    (
+        "[\"env:APP_SECRET\", \"file:second\"]",
+        "[]",
+        "2: sources.whatsapp: without `secrets` nobody",
+    ),
+    (
+        "scheme =",
+        "unverified = true\nscheme =",
+        "3: sources.whatsapp.unverified: `unverified` would leave",
+    ),
+    // Text.
+    ("\"books\"", "\"books", "7: this is not TOML: "),
+    ("[sinks.bot]", "[sinks.ledger]", "13: this is not TOML: duplicate key"),
+    ("[[routes]]", "[routes]", "6: routes: write a table for each of them: `[[routes]]`"),
+];
+
 fn check(text: &str) -> Said {
     let place = Place::new();
     place.write("hookonce.toml", text);
@@ -99,166 +243,8 @@ fn every_key_is_accepted() {
 
 #[test]
 fn what_is_wrong_is_said_with_its_line_and_what_to_do() {
-    let cases = [
-        // Keys.
-        (
-            "[sinks.ledger]",
-            "[sinks.ledger]\ncolour = 1",
-            "12: sinks.ledger.colour: there is no key",
-        ),
-        ("kinds =", "kind =", "9: routes[0].kind: there is no key `kind`; did you mean `kinds`?"),
-        ("[sources.", "[source.", "2: source: there is no key `source`; did you mean `sources`?"),
-        (
-            "steps =",
-            "timeout = \"1s\"\nsteps =",
-            "10: routes[0].timeout: there is no key `timeout` here; it belongs in",
-        ),
-        (
-            "[sources.",
-            "listen = \"x:1\"\n[sources.",
-            "2: listen: there is no key `listen` here; it belongs in `[server]`",
-        ),
-        (
-            "type = \"http\"",
-            "typ = \"http\"",
-            "13: sinks.bot: `type` is missing; say which: \"http\", \"sql\", \"log\"",
-        ),
-        ("url =", "uri =", "15: sinks.bot.uri: there is no key `uri`; did you mean `url`?"),
-        ("name = \"books\"\n", "", "6: routes[0]: `name` is missing"),
-        // Keys and words of later versions.
-        ("[sources.", "[admin]\nhosts = []\n[sources.", "2: admin: this key is known, but"),
-        (
-            "[sources.",
-            "[server]\nadmin_listen = \"x\"\n[sources.",
-            "3: server.admin_listen: this key is known, but",
-        ),
-        (
-            "scheme =",
-            "ack = \"handled\"\nscheme =",
-            "3: sources.whatsapp.ack: this key is known, but",
-        ),
-        (
-            "steps =",
-            "worker = \"external\"\nsteps =",
-            "10: routes[0].worker: this key is known, but",
-        ),
-        ("steps =", "max_age = \"1d\"\nsteps =", "10: routes[0].max_age: this key is known, but"),
-        ("url =", "rate = \"5/s\"\nurl =", "15: sinks.bot.rate: this key is known, but"),
-        ("\"log\"", "\"exec\"", "12: sinks.ledger.type: `exec` is known, but"),
-        ("\"meta\"", "\"twilio\"", "3: sources.whatsapp.scheme: `twilio` is known, but"),
-        (
-            "[sources.",
-            "store = \"postgres://u:hunter2@h/d\"\n[sources.",
-            "2: store: `postgres:` is known, but",
-        ),
-        // Values.
-        (
-            "\"meta\"",
-            "\"metta\"",
-            "3: sources.whatsapp.scheme: there is no `metta`; there is \"meta\"; did you mean",
-        ),
-        (
-            "steps =",
-            "lease = \"1 minute\"\nsteps =",
-            "10: routes[0].lease: `1 minute` is no duration; write",
-        ),
-        (
-            "steps =",
-            "lease = 60\nsteps =",
-            "10: routes[0].lease: invalid type: integer `60`, expected a duration in quotes",
-        ),
-        ("steps =", "order = \"lanes\"\nsteps =", "10: routes[0].order: unknown variant `lanes`"),
-        ("steps =", "max_attempts = 0\nsteps =", "10: routes[0].max_attempts: write at least 1"),
-        (
-            "steps =",
-            "retry_min = \"3h\"\nsteps =",
-            "10: routes[0].retry_min: 3h is more than `retry_max`, 2h",
-        ),
-        (
-            "[sources.",
-            "[server]\nbody_limit = \"4MB\"\n[sources.",
-            "3: server.body_limit: `4MB` is no size; write",
-        ),
-        (
-            "[sources.",
-            "[server]\nlisten = \":8080\"\n[sources.",
-            "3: server.listen: `:8080` is no address; write",
-        ),
-        ("[sources.", "[worker]\npoll = \"0s\"\n[sources.", "3: worker.poll: it can't be 0"),
-        (
-            "[sources.",
-            "[retention]\nkey = \"6d\"\n[sources.",
-            "3: retention.key: 6d is shorter than the 7d for which Meta",
-        ),
-        (
-            "[sources.",
-            "store = \"hookonce.db\"\n[sources.",
-            "2: store: this is no store; write `sqlite:`",
-        ),
-        (
-            "[sources.",
-            "store = \"sqlite::memory:\"\n[sources.",
-            "2: store: events must outlive the server",
-        ),
-        ("http://", "ftp://", "15: sinks.bot.url: this is no URL; write one"),
-        ("url =", "permanent = [429]\nurl =", "15: sinks.bot.permanent[0]: 429 can't be permanent"),
-        (
-            "url =",
-            "sign_as = \"meta\"\nurl =",
-            "15: sinks.bot.sign_as: there is nothing to sign with",
-        ),
-        // Names.
-        ("[sources.whatsapp]", "[sources.WhatsApp]", "2: sources.WhatsApp: a name is 1 to 64 of"),
-        ("\"books\"", "\"my books\"", "7: routes[0].name: a name is 1 to 64 of"),
-        (
-            "[\"whatsapp\"]",
-            "[\"whatsap\"]",
-            "8: routes[0].sources[0]: there is no source `whatsap`; did you mean `whatsapp`?",
-        ),
-        (
-            "[\"ledger\", \"bot\"]",
-            "[\"ledger\", \"x\"]",
-            "10: routes[0].steps[1]: there is no sink `x`; there are bot, ledger",
-        ),
-        (
-            "[\"ledger\", \"bot\"]",
-            "[\"bot\", \"bot\"]",
-            "10: routes[0].steps[1]: `bot` is a step of this route already",
-        ),
-        ("[\"ledger\", \"bot\"]", "[]", "10: routes[0].steps: it is empty; name at least one sink"),
-        ("[\"message.*\"]", "[]", "9: routes[0].kinds: it is empty, so the route takes nothing"),
-        ("message.*", "Message.*", "9: routes[0].kinds[0]: `Message.*` never matches"),
-        (
-            "[[routes]]",
-            "[[routes]]\nname = \"books\"\nsteps = [\"bot\"]\n[[routes]]",
-            "10: routes[1].name: there is a route `books` already",
-        ),
-        // Secrets.
-        (
-            "env:APP_SECRET",
-            "env:UNSET",
-            "4: sources.whatsapp.secrets[0]: the environment variable `UNSET` is not set",
-        ),
-        ("env:APP_SECRET", " ", "4: sources.whatsapp.secrets[0]: it is empty; an empty secret"),
-        ("file:second", "file:third", "4: sources.whatsapp.secrets[1]: cannot read `third`"),
-        ("\"token\"", "\"\"", "5: sources.whatsapp.verify_token: it is empty"),
-        (
-            "[\"env:APP_SECRET\", \"file:second\"]",
-            "[]",
-            "2: sources.whatsapp: without `secrets` nobody",
-        ),
-        (
-            "scheme =",
-            "unverified = true\nscheme =",
-            "3: sources.whatsapp.unverified: `unverified` would leave",
-        ),
-        // Text.
-        ("\"books\"", "\"books", "7: this is not TOML: "),
-        ("[sinks.bot]", "[sinks.ledger]", "13: this is not TOML: duplicate key"),
-        ("[[routes]]", "[routes]", "6: routes: write a table for each of them: `[[routes]]`"),
-    ];
     let mut wrong = vec![];
-    for (from, to, message) in cases {
+    for (from, to, message) in WRONG {
         let said = check_with(from, to);
         let expected = format!("hookonce.toml:{message}");
         if !said.stderr.contains(&expected) || said.code != 1 {

@@ -1,5 +1,7 @@
 //! The program as its users meet it: its configuration, its command line and its server.
 
+#![allow(clippy::unwrap_used, reason = "a test that can't go on should panic")]
+
 mod program;
 
 mod configuration;

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -64,7 +64,7 @@ impl Place {
         let mut command = self.command(&["serve"]);
         let mut server = Server::start(command.args(arguments));
         let line = server.stderr_line("listens on ");
-        server.url = line.split("listens on ").nth(1).unwrap().to_owned();
+        server.url = line.split("listens on ").nth(1).unwrap().into();
         server
     }
 
@@ -133,17 +133,29 @@ impl Server {
     }
 
     /// Sends SIGTERM and waits for the end.
-    pub(crate) fn terminate(mut self) -> ExitStatus {
+    pub(crate) fn terminate(self) -> ExitStatus {
+        self.signal();
+        self.ended()
+    }
+
+    /// Sends SIGTERM.
+    pub(crate) fn signal(&self) {
         let kill = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
         assert!(kill.success());
+    }
+
+    /// Waits for the end.
+    pub(crate) fn ended(mut self) -> ExitStatus {
+        // Its standard error ends when it does.
         let until = Instant::now() + LIMIT;
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status;
+        while Instant::now() < until {
+            match self.stderr.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(_) => {}
+                Err(RecvTimeoutError::Disconnected) => return self.child.wait().unwrap(),
+                Err(RecvTimeoutError::Timeout) => break,
             }
-            assert!(Instant::now() < until, "the server doesn't stop");
-            std::thread::yield_now();
         }
+        panic!("the server doesn't stop")
     }
 }
 

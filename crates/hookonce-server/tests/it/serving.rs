@@ -1,12 +1,12 @@
 //! The server from outside: development mode, the first event, the shutdown.
 
-use std::net::TcpListener;
+use std::io::Write as _;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 
-use super::program::Place;
+use super::program::{Place, Server};
 
 #[test]
-#[ignore = "needs the receiver, the store and the worker"]
 fn the_line_that_development_mode_prints_brings_an_event_which_is_printed() {
     let place = Place::new();
     let server = place.serve(&["--listen", "127.0.0.1:0"]);
@@ -27,7 +27,6 @@ fn the_line_that_development_mode_prints_brings_an_event_which_is_printed() {
 }
 
 #[test]
-#[ignore = "needs the receiver, the store and the worker"]
 fn a_signed_file_is_taken_and_a_changed_one_is_not() {
     let place = Place::new();
     let server = place.serve(&["--listen", "127.0.0.1:0"]);
@@ -44,7 +43,6 @@ fn a_signed_file_is_taken_and_a_changed_one_is_not() {
 }
 
 #[test]
-#[ignore = "needs the store"]
 fn a_statement_that_the_database_refuses_is_named_by_check() {
     let place = Place::new();
     place.write(
@@ -61,7 +59,6 @@ fn a_statement_that_the_database_refuses_is_named_by_check() {
 }
 
 #[test]
-#[ignore = "needs the store"]
 fn a_backup_is_a_store_of_its_own() {
     let place = Place::new();
     let server = place.serve(&["--listen", "127.0.0.1:0"]);
@@ -117,4 +114,50 @@ fn a_filter_that_is_none_is_named() {
     let output = place.command(&["serve"]).env("HOOKONCE_LOG", "hookonce=loud").output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8(output.stderr).unwrap().contains("`HOOKONCE_LOG` is no filter"));
+}
+
+/// A server whose one step waits for an answer that only the test gives.
+fn server_that_waits_for(place: &Place, sink: &TcpListener) -> (Server, TcpStream) {
+    let config = format!(
+        "[server]\nlisten = \"127.0.0.1:0\"\n\
+         [sources.a]\nscheme = \"meta\"\nsecrets = [\"x\"]\nverify_token = \"y\"\n\
+         [sinks.bot]\ntype = \"http\"\nurl = \"http://{}/\"\n\
+         [[routes]]\nname = \"r\"\nsteps = [\"bot\"]\n",
+        sink.local_addr().unwrap()
+    );
+    place.write("hookonce.toml", &config);
+    let server = place.serve(&[]);
+    place.write(
+        "body",
+        r#"{"object":"x","entry":[{"id":"1","changes":[{"field":"f","value":1}]}]}"#,
+    );
+    let line = place.run(&["sign", "--url", &server.url, "--source", "a", "body"]).ok();
+    place.shell(&line).ok();
+    let (connection, _) = sink.accept().unwrap();
+    (server, connection)
+}
+
+#[test]
+fn a_step_that_runs_at_shutdown_is_finished() {
+    let place = Place::new();
+    let sink = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (server, mut connection) = server_that_waits_for(&place, &sink);
+    server.signal();
+    server.stderr_line("stopping");
+    connection.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
+    assert!(server.ended().success());
+    let listed = place.run(&["list", "--json", "--state", "completed"]).ok();
+    assert!(listed.contains("\"kind\":\"f\""), "{listed}");
+}
+
+#[test]
+fn a_second_signal_stops_at_once() {
+    let place = Place::new();
+    let sink = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (server, _connection) = server_that_waits_for(&place, &sink);
+    server.signal();
+    server.stderr_line("stopping");
+    server.signal();
+    server.stderr_line("told twice to stop");
+    assert_eq!(server.ended().code(), Some(1));
 }
