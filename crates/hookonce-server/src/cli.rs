@@ -75,7 +75,7 @@ pub(crate) struct ServeOptions {
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) listen: Option<String>,
 
-    /// How log lines are written.
+    /// How standard error is written: log lines, and where it listens.
     #[arg(long, value_enum, default_value_t = LogFormat::Text, value_name = "FORMAT")]
     pub(crate) log_format: LogFormat,
 }

@@ -34,13 +34,21 @@ pub(crate) async fn run(
 ) -> anyhow::Result<()> {
     // Watched from the start, so that a signal during start-up is not lost.
     let mut signals = Signals::watch()?;
-    start_logging(if format == Format::Json { LogFormat::Json } else { options.log_format })?;
+    // Either way of asking for JSON makes all of standard error JSON.
+    let is_json = format == Format::Json || options.log_format == LogFormat::Json;
+    let format = if is_json { Format::Json } else { Format::Text };
+    start_logging(format)?;
     if *place == Place::Development {
         development::prepare()?;
     }
     let config = Config::load(place)?;
     for warning in &config.warnings {
-        tracing::warn!(key = warning.key, "{}", warning.display(place.file()));
+        let text = warning.display(place.file());
+        match format {
+            // No filter of logs hides it from a person.
+            Format::Text => out::remark(&format!("warning: {text}")),
+            Format::Json => tracing::warn!("{text}"),
+        }
     }
     let listen = options.listen.as_deref().unwrap_or(&config.server.listen);
     let mut server = tokio::select! {
@@ -188,7 +196,11 @@ fn say_where(place: &Place, config: &Config, at: &str, format: Format) -> anyhow
     if format == Format::Json {
         let urls: serde_json::Map<_, _> =
             urls.into_iter().map(|(name, url)| (name.clone(), url.into())).collect();
-        out::remark(&json!({ "listening": at, "webhooks": urls }).to_string());
+        let mut said = json!({ "listening": at, "webhooks": urls });
+        if *place == Place::Development {
+            said["curl"] = development::sample(config, at)?.into();
+        }
+        out::remark(&said.to_string());
         return Ok(());
     }
     out::remark(&format!("hookonce {} listens on http://{at}", env!("CARGO_PKG_VERSION")));
@@ -214,15 +226,15 @@ fn worker_name() -> String {
     format!("{host}:{}", std::process::id())
 }
 
-fn start_logging(format: LogFormat) -> anyhow::Result<()> {
+fn start_logging(format: Format) -> anyhow::Result<()> {
     let filter = config::log_filter();
     let filter = EnvFilter::try_new(&filter).with_context(|| {
         format!("`HOOKONCE_LOG` is no filter: `{filter}`; write such as `info`")
     })?;
     let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match format {
-        LogFormat::Text => logs.with_ansi(out::has_colours()).init(),
-        LogFormat::Json => logs.json().init(),
+        Format::Text => logs.with_ansi(out::has_colours()).init(),
+        Format::Json => logs.json().init(),
     }
     Ok(())
 }

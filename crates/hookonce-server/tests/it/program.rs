@@ -114,7 +114,8 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    fn start(command: &mut Command) -> Self {
+    /// Starts the server as this command says.
+    pub(crate) fn start(command: &mut Command) -> Self {
         let pipes = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = pipes.spawn().unwrap();
         let stdout = lines(child.stdout.take().unwrap());

@@ -108,6 +108,18 @@ fn where_it_listens_can_be_read_by_a_program() {
 }
 
 #[test]
+fn an_unverified_source_is_warned_of_whatever_is_logged() {
+    let place = Place::new();
+    place.write(
+        "hookonce.toml",
+        "[server]\nlisten = \"127.0.0.1:0\"\n[sources.a]\nscheme = \"meta\"\nunverified = true\n",
+    );
+    let mut command = place.command(&["serve"]);
+    let server = Server::start(command.env("HOOKONCE_LOG", "off"));
+    server.stderr_line("warning: hookonce.toml:5: sources.a.unverified: UNVERIFIED");
+}
+
+#[test]
 fn a_filter_that_is_none_is_named() {
     let place = Place::new();
     place.run(&["init"]).ok();
