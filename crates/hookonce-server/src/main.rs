@@ -1,2 +1,58 @@
-//! The program.
-fn main() {}
+//! hookonce: receives webhooks, stores each event once, and sees each through.
+
+mod cli;
+mod commands;
+mod config;
+mod curl;
+mod development;
+mod out;
+mod reference;
+mod serve;
+mod wiring;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use cli::{Cli, Command};
+use config::{Place, Problems};
+use out::{Format, Reported};
+
+fn main() -> ExitCode {
+    // Clap itself answers --help with 0 and wrong usage with 2.
+    let cli = Cli::parse();
+    let format = if cli.json { Format::Json } else { Format::Text };
+    match run(cli, format) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            if let Some(problems) = error.downcast_ref::<Problems>() {
+                out::remark(&problems.to_string());
+            } else if !error.is::<Reported>() {
+                out::remark(&format!("hookonce: {error:#}"));
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: Cli, format: Format) -> anyhow::Result<()> {
+    let place = Place::find(cli.config.as_deref());
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let done = match cli.command {
+        Command::Serve(options) => runtime.block_on(serve::run(&place, &options, format)),
+        Command::Init(options) => commands::init::run(&place, &options, format),
+        Command::Check => runtime.block_on(commands::check::run(&place, format)),
+        Command::Sign(options) => commands::sign::run(&place, &options, format),
+        Command::List(options) => runtime.block_on(commands::list::run(&place, options, format)),
+        Command::Show(options) => runtime.block_on(commands::show::run(&place, &options, format)),
+        Command::Stats => runtime.block_on(commands::stats::run(&place, format)),
+        Command::Backup(options) => {
+            runtime.block_on(commands::backup::run(&place, &options, format))
+        }
+        Command::Completions { shell } => commands::completions::run(shell),
+        Command::Reference { page } => reference::run(page),
+    };
+    // What still runs past the grace time is cut off; its claim lapses.
+    runtime.shutdown_background();
+    done
+}

@@ -9,6 +9,10 @@ use crate::element;
 use crate::step::{Failure, Step, StepContext};
 use crate::store::{Parameter, Statement};
 
+/// The parameters that a statement may name, each behind a colon.
+pub const PARAMETERS: [&str; 10] =
+    ["id", "source", "key", "kind", "lane", "payload", "element", "attempt", "run", "received_at"];
+
 /// A statement with the parameters `:id :source :key :kind :lane :payload :element :attempt :run
 /// :received_at`. The store runs it, so the store classifies its failures.
 #[derive(Debug, Clone)]
@@ -40,18 +44,19 @@ impl Step for SqlSink {
             let raw = element::pointer(payload, &event.element).unwrap_or(payload);
             element::readable(raw).into_owned()
         });
-        let parameters = vec![
-            ("id", Parameter::Text(event.id.to_string())),
-            ("source", text(&event.source)),
-            ("key", text(&event.key)),
-            ("kind", text(&event.kind)),
-            ("lane", event.lane.as_deref().map_or(Parameter::Null, text)),
-            ("payload", payload.map_or(Parameter::Null, text)),
-            ("element", element.map_or(Parameter::Null, Parameter::Text)),
-            ("attempt", Parameter::Number(claim.attempt.into())),
-            ("run", Parameter::Number(claim.run.into())),
-            ("received_at", Parameter::Text(event.received_at.to_string())),
+        let values = [
+            Parameter::Text(event.id.to_string()),
+            text(&event.source),
+            text(&event.key),
+            text(&event.kind),
+            event.lane.as_deref().map_or(Parameter::Null, text),
+            payload.map_or(Parameter::Null, text),
+            element.map_or(Parameter::Null, Parameter::Text),
+            Parameter::Number(claim.attempt.into()),
+            Parameter::Number(claim.run.into()),
+            Parameter::Text(event.received_at.to_string()),
         ];
+        let parameters = PARAMETERS.into_iter().zip(values).collect();
         Some(Statement { sql: self.statement.clone(), parameters })
     }
 }

@@ -1,0 +1,190 @@
+//! The command line: what there is to say to `hookonce`. Its texts are the help and, generated,
+//! `docs/reference/cli.md`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Receives webhooks, stores each event once, and sees each through to exactly-once effects.
+#[derive(Debug, Parser)]
+#[command(name = "hookonce", version, max_term_width = 100, subcommand_required = true)]
+pub(crate) struct Cli {
+    /// The configuration file; else the one that `HOOKONCE_CONFIG` names, else `hookonce.toml` in
+    /// the current directory, else development mode.
+    #[arg(long, global = true, value_name = "PATH", display_order = 100)]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Writes for programs: the result as JSON, and what `serve` says likewise.
+    #[arg(long, global = true, display_order = 101)]
+    pub(crate) json: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Receives webhooks and handles their events, until SIGTERM or Ctrl-C.
+    ///
+    /// Without a configuration file it runs in development mode: on loopback, with settings and
+    /// secrets of its own in `hookonce.dev.toml`, printing each event. `HOOKONCE_LOG` says what is
+    /// logged to standard error, such as `info` (the default) or `hookonce=debug`.
+    Serve(ServeOptions),
+
+    /// Writes a commented configuration file to start from.
+    Init(InitOptions),
+
+    /// Checks the configuration, the store and every SQL statement, and says what to do about what
+    /// is wrong. Creates the store where there is none.
+    Check,
+
+    /// Signs a file as the sender would, and prints the `curl` line that sends it.
+    Sign(SignOptions),
+
+    /// Lists events, newest first.
+    List(ListOptions),
+
+    /// Shows one event with its tasks, attempts, steps, arrivals and payload.
+    Show(ShowOptions),
+
+    /// Counts events and tasks.
+    Stats,
+
+    /// Copies the store to a new file while it is in use.
+    Backup(BackupOptions),
+
+    /// Prints a script that completes `hookonce` commands in a shell.
+    Completions {
+        /// The shell it is for.
+        shell: clap_complete::Shell,
+    },
+
+    /// Prints a page of the reference.
+    #[command(hide = true)]
+    Reference {
+        /// Which page.
+        page: Page,
+    },
+}
+
+/// How to serve.
+#[derive(Debug, Args)]
+pub(crate) struct ServeOptions {
+    /// Listens here instead of at `server.listen`.
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) listen: Option<String>,
+
+    /// How standard error is written: log lines, and where it listens.
+    #[arg(long, value_enum, default_value_t = LogFormat::Text, value_name = "FORMAT")]
+    pub(crate) log_format: LogFormat,
+}
+
+/// How log lines are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// How to begin.
+#[derive(Debug, Args)]
+pub(crate) struct InitOptions {
+    /// Overwrites a file that is there.
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// What to sign.
+#[derive(Debug, Args)]
+pub(crate) struct SignOptions {
+    /// The source whose secret signs, and whose address the line sends to.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) source: String,
+
+    /// Where the server is, if not at `server.listen`; such as `https://hooks.example.com`.
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+
+    /// The file with the request's body; `-` for standard input.
+    pub(crate) file: PathBuf,
+}
+
+/// Which events.
+#[derive(Debug, Args)]
+pub(crate) struct ListOptions {
+    /// Events with a task in this state; `recorded`: without any task.
+    #[arg(long, value_enum, value_name = "STATE")]
+    pub(crate) state: Option<StateName>,
+
+    /// Events of this source.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) source: Option<String>,
+
+    /// Events of this kind; a `*` stands for any characters.
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) kind: Option<String>,
+
+    /// Events that this route has a task for; with `--state`, the state of that task.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) route: Option<String>,
+
+    /// Events of this lane.
+    #[arg(long, value_name = "LANE")]
+    pub(crate) lane: Option<String>,
+
+    /// The event with this key.
+    #[arg(long, value_name = "KEY")]
+    pub(crate) key: Option<String>,
+
+    /// The page after this: the `next` of the page before.
+    #[arg(long, value_name = "CURSOR")]
+    pub(crate) after: Option<i64>,
+
+    /// How many at most.
+    #[arg(long, default_value_t = 100, value_name = "N",
+          value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) limit: u16,
+}
+
+/// A state to filter by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StateName {
+    /// No route wanted the event.
+    Recorded,
+    /// To be handled: now, later, or after its lane's head.
+    Pending,
+    /// A worker has it.
+    Claimed,
+    /// Every step succeeded.
+    Completed,
+    /// Out of attempts, or failed permanently.
+    Dead,
+}
+
+/// Which event.
+#[derive(Debug, Args)]
+pub(crate) struct ShowOptions {
+    /// The event's id.
+    pub(crate) id: String,
+}
+
+/// Where to.
+#[derive(Debug, Args)]
+pub(crate) struct BackupOptions {
+    /// The file to write; it must not be there yet.
+    pub(crate) file: PathBuf,
+}
+
+/// A page of the reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Page {
+    /// Every key of the configuration.
+    Configuration,
+    /// Every command.
+    Cli,
+    /// Every metric.
+    Metrics,
+}

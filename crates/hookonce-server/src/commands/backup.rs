@@ -1,0 +1,31 @@
+//! Copies the store to a new file while it is in use.
+
+use anyhow::bail;
+use serde_json::json;
+
+use crate::cli::BackupOptions;
+use crate::config::{Config, Place};
+use crate::out::{self, Format};
+use crate::wiring;
+
+pub(crate) async fn run(
+    place: &Place,
+    options: &BackupOptions,
+    format: Format,
+) -> anyhow::Result<()> {
+    let config = Config::load_for_store(place)?;
+    let store = wiring::open_existing(&config).await?;
+    let to = options.file.clone();
+    if to.exists() {
+        bail!("`{}` is there already; name a new file", to.display());
+    }
+    let copied = tokio::task::spawn_blocking(move || store.backup(&to)).await?;
+    let shown = options.file.display();
+    let what = format!("cannot copy the store to `{shown}`");
+    copied.map_err(|error| wiring::not_done(&what, &error))?;
+    if format == Format::Json {
+        return out::json(&json!({ "file": shown.to_string() }));
+    }
+    out::text(&format!("copied `{}` to `{shown}`", config.store.display()));
+    Ok(())
+}

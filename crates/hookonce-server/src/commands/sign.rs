@@ -1,0 +1,59 @@
+//! Signs a file as the sender would, and prints the `curl` line that sends it.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::Path;
+
+use anyhow::{Context as _, anyhow};
+use serde_json::json;
+
+use crate::cli::SignOptions;
+use crate::config::{Config, Place};
+use crate::curl::{self, Body};
+use crate::out::{self, Format};
+use crate::wiring;
+
+pub(crate) fn run(place: &Place, options: &SignOptions, format: Format) -> anyhow::Result<()> {
+    let config = Config::load_for_store(place)?;
+    let name = &options.source;
+    let source = config.sources.get(name).ok_or_else(|| {
+        let names: Vec<&str> = config.sources.keys().map(String::as_str).collect();
+        anyhow!("there is no source `{name}`; there are: {}", names.join(", "))
+    })?;
+    let bytes = read(&options.file)?;
+    let scheme = wiring::scheme(&config, name, source)?;
+    let mut headers = vec![("content-type", "application/json".to_owned())];
+    // An unverified source has no secret to sign with: the line is then sent as it is.
+    headers.extend(scheme.sign(&bytes).unwrap_or_default());
+    let url = match &options.url {
+        Some(base) => format!("{}/webhooks/{name}", base.trim_end_matches('/')),
+        None => curl::webhook_url(&config.server.listen, name),
+    };
+    let line = if is_standard_input(&options.file) {
+        let text = str::from_utf8(&bytes);
+        let text = text.context("the body is not UTF-8; write it to a file and name that")?;
+        curl::line(&url, &headers, Body::Inline(text))?
+    } else {
+        let path = std::path::absolute(&options.file)?;
+        curl::line(&url, &headers, Body::File(&path))?
+    };
+    if format == Format::Json {
+        let headers: BTreeMap<_, _> = headers.into_iter().collect();
+        return out::json(&json!({ "url": url, "headers": headers, "curl": line }));
+    }
+    out::raw(&line);
+    Ok(())
+}
+
+fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = vec![];
+    if is_standard_input(file) {
+        std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;
+        return Ok(bytes);
+    }
+    std::fs::read(file).with_context(|| format!("cannot read `{}`", file.display()))
+}
+
+fn is_standard_input(file: &Path) -> bool {
+    file == Path::new("-")
+}

@@ -1,0 +1,266 @@
+//! What the user wants: `hookonce.toml`, read, checked and explained.
+//!
+//! The only place that reads the environment. Builds nothing and opens nothing; that is for
+//! `serve` and the commands.
+
+mod check;
+mod document;
+mod later;
+mod problem;
+mod quantity;
+mod section;
+
+use std::path::{Path, PathBuf};
+
+use hookonce::scheme::Secret;
+
+use document::{Document, Lines, Table, join};
+
+pub(crate) use problem::{Problem, Problems};
+pub(crate) use section::{
+    HttpConfig, Named, OnDead, OrderName, RetentionConfig, RootConfig, RouteConfig, SchemeName,
+    Section, ServerConfig, SinkConfig, SourceConfig, WorkerConfig, sections,
+};
+
+/// The name of the configuration file that is looked for in the current directory.
+pub(crate) const FILE: &str = "hookonce.toml";
+/// The name of the configuration file that development mode keeps in the current directory.
+pub(crate) const DEVELOPMENT_FILE: &str = "hookonce.dev.toml";
+
+/// A configuration that can be served.
+#[derive(Debug)]
+pub(crate) struct Config {
+    /// The directory that relative paths start from.
+    pub(crate) dir: PathBuf,
+    /// The `SQLite` file.
+    pub(crate) store: PathBuf,
+    pub(crate) server: ServerConfig,
+    pub(crate) worker: WorkerConfig,
+    pub(crate) retention: RetentionConfig,
+    pub(crate) sources: Named<SourceConfig>,
+    pub(crate) routes: Vec<RouteConfig>,
+    pub(crate) sinks: Named<SinkConfig>,
+    /// What works, but should be known.
+    pub(crate) warnings: Vec<Problem>,
+    lines: Lines,
+}
+
+/// Where a configuration is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A file of the user's.
+    File(PathBuf),
+    /// None of the user's: development mode keeps one of its own.
+    Development,
+}
+
+impl Place {
+    /// Finds the configuration: the file that was asked for, else the one that `HOOKONCE_CONFIG`
+    /// names, else `hookonce.toml` in the current directory, else development mode.
+    pub(crate) fn find(asked: Option<&Path>) -> Self {
+        let named = asked.map(Path::to_owned);
+        let named = named.or_else(|| environment("HOOKONCE_CONFIG").map(PathBuf::from));
+        match named {
+            Some(file) => Self::File(file),
+            None if Path::new(FILE).exists() => Self::File(FILE.into()),
+            None => Self::Development,
+        }
+    }
+
+    /// The file itself.
+    pub(crate) fn file(&self) -> &Path {
+        match self {
+            Self::File(file) => file,
+            Self::Development => Path::new(DEVELOPMENT_FILE),
+        }
+    }
+}
+
+impl Config {
+    /// Reads the whole configuration, secrets included.
+    pub(crate) fn load(place: &Place) -> Result<Self, Problems> {
+        let text = read(place)?;
+        Self::parse(&text, place.file(), check::secrets)
+    }
+
+    /// Reads the configuration to look at its store: secrets need not be at hand.
+    pub(crate) fn load_for_store(place: &Place) -> Result<Self, Problems> {
+        let text = read(place)?;
+        Self::parse(&text, place.file(), |_, _| ())
+    }
+
+    /// Gives a secret as the configuration writes it: `env:NAME`, `file:PATH` or the secret itself.
+    /// The error says what to do, and never what the value is.
+    pub(crate) fn secret(&self, written: &str) -> Result<Secret, String> {
+        let (value, empty) = if let Some(name) = written.trim().strip_prefix("env:") {
+            let value = environment(name).ok_or_else(|| {
+                format!("the environment variable `{name}` is not set; set it before starting")
+            })?;
+            (value, format!("the environment variable `{name}` is empty"))
+        } else if let Some(path) = written.trim().strip_prefix("file:") {
+            let path = self.dir.join(path);
+            let value = std::fs::read_to_string(&path)
+                .map_err(|error| format!("cannot read `{}`: {error}", path.display()))?;
+            (value, format!("the file `{}` is empty", path.display()))
+        } else {
+            (written.to_owned(), "it is empty".to_owned())
+        };
+        let advice = "an empty secret would let anybody in, so give it a value";
+        Secret::new(&value).ok_or_else(|| format!("{empty}; {advice}"))
+    }
+
+    /// A problem with the key of this path that only showed when it was used.
+    pub(crate) fn problem(&self, key: &str, message: impl Into<String>) -> Problem {
+        Problem { line: self.lines.find(key), key: key.to_owned(), message: message.into() }
+    }
+
+    fn parse(
+        text: &str,
+        file: &Path,
+        check_secrets: impl Fn(&Self, &mut Document),
+    ) -> Result<Self, Problems> {
+        let (mut document, mut root) = Document::parse(text);
+        let dir = file.parent().map(Path::to_owned).unwrap_or_default();
+        let config = read_sections(&mut document, &mut root, dir);
+        if let Some(config) = &config {
+            check::all(config, &mut document);
+            check_secrets(config, &mut document);
+        }
+        document.problems.sort();
+        document.problems.dedup();
+        match config {
+            Some(config) if document.problems.is_empty() => {
+                let Document { warnings, lines, .. } = document;
+                Ok(Self { warnings, lines, ..config })
+            }
+            _ => Err(Problems { file: file.to_owned(), list: document.problems }),
+        }
+    }
+}
+
+/// What `HOOKONCE_LOG` asks to be logged, as `tracing` writes filters.
+pub(crate) fn log_filter() -> String {
+    environment("HOOKONCE_LOG").unwrap_or_else(|| "info".to_owned())
+}
+
+/// The one door to the environment. A blank variable counts as none, but for secrets, which say so.
+fn environment(name: &str) -> Option<String> {
+    #[expect(clippy::disallowed_methods, reason = "this is the configuration's door")]
+    let value = std::env::var(name).ok()?;
+    let is_ours = name.starts_with("HOOKONCE_");
+    (!is_ours || !value.trim().is_empty()).then_some(value)
+}
+
+fn read(place: &Place) -> Result<String, Problems> {
+    std::fs::read_to_string(place.file()).map_err(|error| {
+        let missing = error.kind() == std::io::ErrorKind::NotFound;
+        let message = match place {
+            Place::Development if missing => format!(
+                "there is no configuration here: neither `{FILE}` nor `{DEVELOPMENT_FILE}`; name \
+                 one with --config, write one with `hookonce init`, or start development mode with \
+                 `hookonce serve`"
+            ),
+            Place::File(file) if missing => format!(
+                "there is no such file; write one with `hookonce init --config {}`",
+                file.display()
+            ),
+            _ => format!("cannot be read: {error}"),
+        };
+        let problem = Problem { line: None, key: String::new(), message };
+        Problems { file: place.file().to_owned(), list: vec![problem] }
+    })
+}
+
+/// Reads every section, so that each says what is wrong with it; `None` if one can't be used.
+fn read_sections(document: &mut Document, root: &mut Table<'_>, dir: PathBuf) -> Option<Config> {
+    let server = document.single("server", root);
+    let server = document.read("server", server);
+    let worker = document.single("worker", root);
+    let worker = document.read("worker", worker);
+    let retention = document.single("retention", root);
+    let retention = document.read("retention", retention);
+    let sources = read_sources(document, root);
+    let routes = read_routes(document, root);
+    let sinks = read_sinks(document, root);
+    let store = document.read("", std::mem::take(root)).and_then(|root: RootConfig| {
+        let (key, store) = match environment("HOOKONCE_STORE") {
+            Some(store) => ("HOOKONCE_STORE", store),
+            None => ("store", root.store),
+        };
+        sqlite_file(&store).map_err(|message| document.problem(key, message)).ok()
+    });
+    Some(Config {
+        store: dir.join(store?),
+        dir,
+        server: server?,
+        worker: worker?,
+        retention: retention?,
+        sources: sources?,
+        routes: routes?,
+        sinks: sinks?,
+        warnings: vec![],
+        lines: Lines::default(),
+    })
+}
+
+fn read_sources(document: &mut Document, root: &mut Table<'_>) -> Option<Named<SourceConfig>> {
+    let mut sources = Some(Named::new());
+    for (name, table) in document.named("sources", root) {
+        let path = join("sources", &name);
+        check::name(document, &path, &name);
+        let known = document.word(&path, "scheme", &table, &["meta"]).is_some();
+        let source = if known { document.read(&path, table) } else { None };
+        sources = sources.zip(source).map(|(mut sources, source)| {
+            sources.insert(name, source);
+            sources
+        });
+    }
+    sources
+}
+
+fn read_routes(document: &mut Document, root: &mut Table<'_>) -> Option<Vec<RouteConfig>> {
+    let tables = document.listed("routes", root).into_iter().enumerate();
+    let routes: Vec<_> =
+        tables.map(|(n, table)| document.read(&format!("routes[{n}]"), table)).collect();
+    routes.into_iter().collect()
+}
+
+fn read_sinks(document: &mut Document, root: &mut Table<'_>) -> Option<Named<SinkConfig>> {
+    let mut sinks = Some(Named::new());
+    for (name, mut table) in document.named("sinks", root) {
+        let path = join("sinks", &name);
+        check::name(document, &path, &name);
+        let word = document.word(&path, "type", &table, &["http", "sql", "log"]);
+        table.remove("type");
+        let sink = match word {
+            Some("http") => document.read(&path, table).map(SinkConfig::Http),
+            Some("sql") => document.read(&path, table).map(SinkConfig::Sql),
+            Some("log") => document.read(&path, table).map(SinkConfig::Log),
+            _ => None,
+        };
+        sinks = sinks.zip(sink).map(|(mut sinks, sink)| {
+            sinks.insert(name, sink);
+            sinks
+        });
+    }
+    sinks
+}
+
+/// The file that a `sqlite:` store names.
+fn sqlite_file(store: &str) -> Result<PathBuf, String> {
+    if later::is_store(store) {
+        let scheme = store.split(':').next().unwrap_or_default();
+        return Err(format!("`{scheme}:` is known, but {}; use `sqlite:PATH`", later::NOT_YET));
+    }
+    // What stands before the path may hold a password in a store of another kind: it isn't shown.
+    let Some(path) = store.trim().strip_prefix("sqlite:") else {
+        return Err("this is no store; write `sqlite:` and a path".to_owned());
+    };
+    let path = path.strip_prefix("//").unwrap_or(path);
+    match path {
+        "" => Err("the path is missing; write it after `sqlite:`".to_owned()),
+        ":memory:" => Err("events must outlive the server; name a file".to_owned()),
+        path if path.contains('?') => Err("parameters are not supported; name a file".to_owned()),
+        path => Ok(path.into()),
+    }
+}

@@ -1,0 +1,280 @@
+//! What the sections say together, and what no section can say of itself.
+
+use std::collections::BTreeSet;
+
+use super::document::{Document, join, nearest};
+use super::quantity::Period;
+use super::section::{HttpConfig, RouteConfig, SchemeName, SinkConfig, SourceConfig};
+use super::{Config, Named};
+
+/// The first words of the kinds that senders are known to use; others may come any day.
+const KINDS: [&str; 15] = [
+    "message",
+    "status",
+    "call",
+    "call_status",
+    "echo",
+    "history",
+    "automatic",
+    "standby",
+    "user_preference",
+    "user_action",
+    "group",
+    "contact_sync",
+    "user_id_update",
+    "error",
+    "unreadable",
+];
+
+/// Checks everything but secrets.
+pub(crate) fn all(config: &Config, document: &mut Document) {
+    check_server(config, document);
+    check_retention(config, document);
+    let mut names = BTreeSet::new();
+    for (n, route) in config.routes.iter().enumerate() {
+        let path = format!("routes[{n}]");
+        name(document, &join(&path, "name"), &route.name);
+        if !names.insert(&route.name) {
+            let message = format!("there is a route `{}` already; rename one", route.name);
+            document.problem(&join(&path, "name"), message);
+        }
+        check_steps(config, document, &path, route);
+        check_wishes(config, document, &path, route);
+        check_retry(document, &path, route);
+    }
+    for (name, sink) in &config.sinks {
+        let path = join("sinks", name);
+        match sink {
+            SinkConfig::Http(http) => check_http(document, &path, http),
+            SinkConfig::Sql(sql) if sql.statement.trim().is_empty() => {
+                document.problem(&join(&path, "statement"), "it is empty; write one statement");
+            }
+            SinkConfig::Sql(_) | SinkConfig::Log(_) => {}
+        }
+        if !config.routes.iter().any(|route| route.steps.contains(name)) {
+            document.warn(&path, "no route has this sink among its steps");
+        }
+    }
+    check_sources(config, document);
+}
+
+/// Checks that every secret is at hand.
+pub(crate) fn secrets(config: &Config, document: &mut Document) {
+    let mut look = |path: String, written: &str| {
+        if let Err(message) = config.secret(written) {
+            document.problem(&path, message);
+        }
+    };
+    for (name, source) in &config.sources {
+        for (n, secret) in source.secrets.iter().enumerate() {
+            look(format!("sources.{name}.secrets[{n}]"), secret);
+        }
+        if let Some(token) = &source.verify_token {
+            look(format!("sources.{name}.verify_token"), token);
+        }
+    }
+    for (name, sink) in &config.sinks {
+        if let SinkConfig::Http(HttpConfig { secret: Some(secret), .. }) = sink {
+            look(format!("sinks.{name}.secret"), secret);
+        }
+    }
+}
+
+/// Checks the name of a source, route or sink: it becomes part of paths, headers and labels.
+pub(crate) fn name(document: &mut Document, path: &str, name: &str) {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-');
+    if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
+        let message = "a name is 1 to 64 of the characters a-z, 0-9, _ and -; rename it";
+        document.problem(path, message);
+    }
+}
+
+fn check_server(config: &Config, document: &mut Document) {
+    let server = &config.server;
+    let port = server.listen.rsplit_once(':').filter(|(host, _)| !host.is_empty());
+    if port.is_none_or(|(_, port)| port.parse::<u16>().is_err()) {
+        let message = format!(
+            "`{}` is no address; write host and port, such as \"127.0.0.1:8080\"",
+            server.listen
+        );
+        document.problem("server.listen", message);
+    }
+    if server.body_limit.get() == 0 {
+        document.problem("server.body_limit", "nothing could be received; raise it");
+    }
+    above_zero(document, "server.ack_timeout", server.ack_timeout);
+    above_zero(document, "worker.poll", config.worker.poll);
+    if !(1..=4096).contains(&config.worker.slots) {
+        document.problem("worker.slots", "write a number from 1 to 4096");
+    }
+}
+
+fn check_retention(config: &Config, document: &mut Document) {
+    let kept = config.retention.key;
+    for (name, source) in &config.sources {
+        let (horizon, sender) = match source.scheme {
+            SchemeName::Meta => (Period::days(7), "Meta"),
+        };
+        if kept < horizon {
+            let message = format!(
+                "{kept} is shorter than the {horizon} for which {sender} sends again (source \
+                 `{name}`): a copy that comes later would be handled twice; write at least \
+                 \"{horizon}\""
+            );
+            document.problem("retention.key", message);
+            return;
+        }
+    }
+}
+
+fn check_steps(config: &Config, document: &mut Document, path: &str, route: &RouteConfig) {
+    if route.steps.is_empty() {
+        document.problem(&join(path, "steps"), "it is empty; name at least one sink");
+    }
+    for (n, step) in route.steps.iter().enumerate() {
+        let path = format!("{path}.steps[{n}]");
+        if !config.sinks.contains_key(step) {
+            document.problem(&path, names_nothing("sink", step, &config.sinks));
+        } else if route.steps[..n].contains(step) {
+            let message = format!(
+                "`{step}` is a step of this route already, and a step is done once; give the \
+                 second a sink of its own"
+            );
+            document.problem(&path, message);
+        }
+    }
+}
+
+/// Checks which sources and kinds a route wants.
+fn check_wishes(config: &Config, document: &mut Document, path: &str, route: &RouteConfig) {
+    for (key, list) in [("sources", &route.sources), ("kinds", &route.kinds)] {
+        if list.as_ref().is_some_and(Vec::is_empty) {
+            let message =
+                format!("it is empty, so the route takes nothing; leave it out for all {key}");
+            document.problem(&join(path, key), message);
+        }
+    }
+    for (n, source) in route.sources.iter().flatten().enumerate() {
+        if !config.sources.contains_key(source) {
+            let message = names_nothing("source", source, &config.sources);
+            document.problem(&format!("{path}.sources[{n}]"), message);
+        }
+    }
+    for (n, kind) in route.kinds.iter().flatten().enumerate() {
+        let path = format!("{path}.kinds[{n}]");
+        let can_match =
+            |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.' | '*');
+        if kind.is_empty() || !kind.chars().all(can_match) {
+            let message = format!(
+                "`{kind}` never matches: a kind has only a-z, 0-9, _ and ., and * stands for any of \
+                 them"
+            );
+            document.problem(&path, message);
+            continue;
+        }
+        let (first, rest) = kind.split_at(kind.find(['.', '*']).unwrap_or(kind.len()));
+        if let Some(word) = nearest(first, &KINDS).filter(|word| *word != first) {
+            document.warn(&path, format!("is `{kind}` meant to be `{word}{rest}`?"));
+        }
+    }
+}
+
+fn check_retry(document: &mut Document, path: &str, route: &RouteConfig) {
+    above_zero(document, &join(path, "retry_min"), route.retry_min);
+    if route.lease.get().as_millis() < 100 {
+        document.problem(&join(path, "lease"), "write at least \"100ms\"");
+    }
+    if route.max_attempts == 0 {
+        document.problem(&join(path, "max_attempts"), "write at least 1");
+    }
+    if route.retry_min > route.retry_max {
+        let message = format!(
+            "{} is more than `retry_max`, {}; lower it or raise `retry_max`",
+            route.retry_min, route.retry_max
+        );
+        document.problem(&join(path, "retry_min"), message);
+    }
+}
+
+fn check_http(document: &mut Document, path: &str, http: &HttpConfig) {
+    let rest = http.url.strip_prefix("http://").or_else(|| http.url.strip_prefix("https://"));
+    if rest.is_none_or(|rest| rest.is_empty() || rest.starts_with('/')) {
+        let message = "this is no URL; write one that starts with http:// or https://";
+        document.problem(&join(path, "url"), message);
+    }
+    above_zero(document, &join(path, "timeout"), http.timeout);
+    if !(1..=4096).contains(&http.concurrency) {
+        document.problem(&join(path, "concurrency"), "write a number from 1 to 4096");
+    }
+    for (n, status) in http.permanent.iter().enumerate() {
+        if !(400..600).contains(status) || matches!(status, 425 | 429) {
+            let message =
+                format!("{status} can't be permanent; write 4xx or 5xx but not 425 or 429");
+            document.problem(&format!("{path}.permanent[{n}]"), message);
+        }
+    }
+    if http.sign_as.is_some() && http.secret.is_none() {
+        document.problem(&join(path, "sign_as"), "there is nothing to sign with; give a `secret`");
+    }
+}
+
+fn check_sources(config: &Config, document: &mut Document) {
+    if config.sources.is_empty() {
+        document.warn("", "there is no `[sources.NAME]`: nothing can be received");
+    }
+    for (name, source) in &config.sources {
+        let path = join("sources", name);
+        check_proof(document, &path, source);
+        if source.scope.as_ref().is_some_and(|scope| scope.trim().is_empty()) {
+            document
+                .problem(&join(&path, "scope"), "it is empty; leave it out for the source's name");
+        }
+        let takes = |route: &RouteConfig| {
+            route.sources.as_ref().is_none_or(|sources| sources.contains(name))
+        };
+        if !config.routes.iter().any(takes) {
+            let message = "no route takes its events: they are recorded, and nothing handles them";
+            document.warn(&path, message);
+        }
+    }
+}
+
+fn check_proof(document: &mut Document, path: &str, source: &SourceConfig) {
+    match (source.secrets.is_empty(), source.unverified) {
+        (true, false) => {
+            let message = "without `secrets` nobody can prove to be the sender; give the App Secret, \
+                           or `unverified = true` to take requests from anybody";
+            document.problem(path, message);
+        }
+        (false, true) => {
+            let message = "`unverified` would leave the `secrets` unused; remove one of the two";
+            document.problem(&join(path, "unverified"), message);
+        }
+        (true, true) => {
+            let message = "UNVERIFIED: anybody who knows the address can send events";
+            document.warn(&join(path, "unverified"), message);
+        }
+        (false, false) => {}
+    }
+    if source.verify_token.is_none() {
+        let message = "there is no `verify_token`: the sender's challenge will be refused, so the \
+                       webhook can't be set up at the sender";
+        document.warn(path, message);
+    }
+}
+
+fn above_zero(document: &mut Document, path: &str, period: Period) {
+    if period.get().is_zero() {
+        document.problem(path, "it can't be 0; write a duration such as \"1s\"");
+    }
+}
+
+fn names_nothing<T>(what: &str, name: &str, known: &Named<T>) -> String {
+    let words: Vec<&str> = known.keys().map(String::as_str).collect();
+    let hint = match nearest(name, &words) {
+        Some(word) => format!("did you mean `{word}`?"),
+        None if words.is_empty() => format!("there is none yet; write `[{what}s.{name}]`"),
+        None => format!("there are {}", words.join(", ")),
+    };
+    format!("there is no {what} `{name}`; {hint}")
+}

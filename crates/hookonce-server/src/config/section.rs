@@ -1,0 +1,326 @@
+//! The sections of `hookonce.toml`. Their comments are the reference: what stands here is what
+//! `docs/reference/configuration.md` says.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::quantity::{Period, Size};
+
+/// Keys that stand in front of every section.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct RootConfig {
+    /// Where events are stored: `sqlite:` and a path. `HOOKONCE_STORE` in the environment overrides
+    /// it. May be the database of your own application, so that effects share its transactions.
+    pub(crate) store: String,
+}
+
+impl Default for RootConfig {
+    fn default() -> Self {
+        Self { store: "sqlite:hookonce.db".into() }
+    }
+}
+
+/// How webhooks are received.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct ServerConfig {
+    /// Host and port of webhooks, `/healthz` and `/readyz`. Put a proxy that speaks TLS in front of
+    /// it.
+    pub(crate) listen: String,
+    /// The longest request body; a longer one is answered 413.
+    #[schemars(with = "String")]
+    pub(crate) body_limit: Size,
+    /// How long a sender waits for its request to be stored before it is answered 503, so that it
+    /// comes again.
+    #[schemars(with = "String")]
+    pub(crate) ack_timeout: Period,
+    /// With less disk free than this nothing new is stored (503), so that what is stored can still
+    /// be handled.
+    #[schemars(with = "String")]
+    pub(crate) min_free_disk: Size,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        Self {
+            listen: "127.0.0.1:8080".into(),
+            body_limit: Size::mebibytes(4),
+            ack_timeout: Period::seconds(3),
+            min_free_disk: Size::mebibytes(256),
+        }
+    }
+}
+
+/// How stored events are handled.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct WorkerConfig {
+    /// How many tasks are handled at the same time.
+    pub(crate) slots: usize,
+    /// How long a shutdown waits for the tasks that run; what is cut off then is tried again.
+    #[schemars(with = "String")]
+    pub(crate) grace: Period,
+    /// How often the store is asked for due tasks when nothing tells that there are some.
+    #[schemars(with = "String")]
+    pub(crate) poll: Period,
+}
+
+impl Default for WorkerConfig {
+    fn default() -> Self {
+        Self { slots: 64, grace: Period::seconds(30), poll: Period::seconds(1) }
+    }
+}
+
+/// How long things are kept. Age counts from the later of an event's last arrival and its last
+/// finish; nothing goes while a task is pending or claimed.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(crate) struct RetentionConfig {
+    /// Payloads of events without dead tasks.
+    #[schemars(with = "String")]
+    pub(crate) payload: Period,
+    /// Keys, and with them the event and its history; never before its payload. Refused below the
+    /// time for which the sender may send again (Meta: `7d`), because a copy that comes after its
+    /// key is gone would be new.
+    #[schemars(with = "String")]
+    pub(crate) key: Period,
+    /// Payloads of events with dead tasks.
+    #[schemars(with = "String")]
+    pub(crate) dead: Period,
+}
+
+impl Default for RetentionConfig {
+    fn default() -> Self {
+        Self { payload: Period::days(30), key: Period::days(30), dead: Period::days(90) }
+    }
+}
+
+/// One way in: its name is the last part of its path, `/webhooks/NAME`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct SourceConfig {
+    /// How the sender signs and shapes its requests: `meta`.
+    pub(crate) scheme: SchemeName,
+    /// Secrets that the sender signs with; any of them proves a request, so that several apps can
+    /// share a source and a secret can be rotated. Each is `env:NAME`, `file:PATH` or the secret
+    /// itself. For `meta`: the App Secret.
+    #[serde(default)]
+    pub(crate) secrets: Vec<String>,
+    /// Answers the sender's question whether we are who it thinks (the challenge); written like a
+    /// secret. Without one, challenges are refused.
+    pub(crate) verify_token: Option<String>,
+    /// What event ids are computed from, beside the key; the source's name where it is not given.
+    /// Sources of one scope share their events. Keep it when you rename a source.
+    pub(crate) scope: Option<String>,
+    /// Takes requests from anybody, without a signature. For trying things out.
+    #[serde(default)]
+    pub(crate) unverified: bool,
+}
+
+/// The scheme of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum SchemeName {
+    /// `WhatsApp` Business and everything else that Meta sends.
+    Meta,
+}
+
+/// One rule: events of these sources and kinds go through these steps. An event gets a task for
+/// every route that takes it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct RouteConfig {
+    /// Its name; tasks are known by it.
+    pub(crate) name: String,
+    /// Names of sinks, in the order in which they run.
+    pub(crate) steps: Vec<String>,
+    /// Names of the sources it takes; all where it is not given.
+    pub(crate) sources: Option<Vec<String>>,
+    /// Kinds it takes, where a `*` stands for any characters, such as `message.*`; all where it is
+    /// not given.
+    pub(crate) kinds: Option<Vec<String>>,
+    /// `lane`: events of one conversation are handled one after another. `none`: at the same time.
+    #[serde(default)]
+    pub(crate) order: OrderName,
+    /// How long a claim lasts unless it is extended. A running task extends its own, so a step may
+    /// take longer; after a crash the task waits this long.
+    #[serde(default = "RouteConfig::lease")]
+    #[schemars(with = "String")]
+    pub(crate) lease: Period,
+    /// After how many attempts a task is dead.
+    #[serde(default = "RouteConfig::max_attempts")]
+    pub(crate) max_attempts: u32,
+    /// The delay after the first failed attempt; it doubles with each one.
+    #[serde(default = "RouteConfig::retry_min")]
+    #[schemars(with = "String")]
+    pub(crate) retry_min: Period,
+    /// The longest delay between attempts.
+    #[serde(default = "RouteConfig::retry_max")]
+    #[schemars(with = "String")]
+    pub(crate) retry_max: Period,
+    /// What a dead task does to its lane. `pass`: the lane goes on. `hold`: it waits for a person.
+    #[serde(default)]
+    pub(crate) on_dead: OnDead,
+}
+
+impl RouteConfig {
+    fn lease() -> Period {
+        Period::seconds(60)
+    }
+
+    fn max_attempts() -> u32 {
+        24
+    }
+
+    fn retry_min() -> Period {
+        Period::seconds(5)
+    }
+
+    fn retry_max() -> Period {
+        Period::seconds(2 * 60 * 60)
+    }
+}
+
+/// Whether a route keeps the order of a conversation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum OrderName {
+    /// One task of a lane at a time, in order of arrival.
+    #[default]
+    Lane,
+    /// Any number at a time.
+    None,
+}
+
+/// What a dead task does to its lane.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum OnDead {
+    /// The lane goes on with its next task.
+    #[default]
+    Pass,
+    /// The lane waits for a person.
+    Hold,
+}
+
+/// What a sink does with an event; `type` says which of these it is.
+#[derive(Debug, Clone)]
+pub(crate) enum SinkConfig {
+    Http(HttpConfig),
+    Sql(SqlConfig),
+    Log(LogConfig),
+}
+
+/// Posts the payload to a URL, with the event's attributes as `CloudEvents` headers and an
+/// `Idempotency-Key`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct HttpConfig {
+    /// Where to: `http://…` or `https://…`.
+    pub(crate) url: String,
+    /// How long one request may take; then the attempt failed and is made again.
+    #[serde(default = "HttpConfig::timeout")]
+    #[schemars(with = "String")]
+    pub(crate) timeout: Period,
+    /// How many requests run at the same time.
+    #[serde(default = "HttpConfig::concurrency")]
+    pub(crate) concurrency: usize,
+    /// Status codes after which trying again can't help: the task is dead at once.
+    #[serde(default = "HttpConfig::permanent")]
+    pub(crate) permanent: Vec<u16>,
+    /// Signs each request, so that the receiver can prove who sent it; written like a source's
+    /// secret. Standard Webhooks headers unless `sign_as` says otherwise.
+    pub(crate) secret: Option<String>,
+    /// `meta`: also signs with `X-Hub-Signature-256`, as Meta does, so that a handler written for
+    /// Meta needs no change. Needs a `secret`.
+    pub(crate) sign_as: Option<SchemeName>,
+}
+
+impl HttpConfig {
+    fn timeout() -> Period {
+        Period::seconds(30)
+    }
+
+    fn concurrency() -> usize {
+        16
+    }
+
+    fn permanent() -> Vec<u16> {
+        vec![400, 410, 413, 422]
+    }
+}
+
+/// Runs a statement on the store's own database, in one transaction with the record of the step:
+/// the effect happens exactly once.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct SqlConfig {
+    /// One statement. Its parameters: `:id :source :key :kind :lane :payload :element :attempt :run
+    /// :received_at`.
+    pub(crate) statement: String,
+}
+
+/// Writes each event as a line of JSON to standard output.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct LogConfig {}
+
+/// Sections by their names, as they are read.
+pub(crate) type Named<T> = BTreeMap<String, T>;
+
+/// A section as the reference shows it and as an unknown key is compared with.
+#[derive(Debug)]
+pub(crate) struct Section {
+    /// How it is headed in the file; empty for the keys in front.
+    pub(crate) heading: &'static str,
+    /// What it is for.
+    pub(crate) about: String,
+    /// Its keys: those that are required, then by name.
+    pub(crate) keys: Vec<Key>,
+}
+
+/// One key of a section.
+#[derive(Debug)]
+pub(crate) struct Key {
+    pub(crate) name: String,
+    pub(crate) about: String,
+    /// As TOML; `None` where the key is required or means nothing when absent.
+    pub(crate) default: Option<String>,
+    pub(crate) required: bool,
+}
+
+/// Every section there is.
+pub(crate) fn sections() -> Vec<Section> {
+    vec![
+        section::<RootConfig>(""),
+        section::<ServerConfig>("[server]"),
+        section::<WorkerConfig>("[worker]"),
+        section::<RetentionConfig>("[retention]"),
+        section::<SourceConfig>("[sources.NAME]"),
+        section::<RouteConfig>("[[routes]]"),
+        section::<HttpConfig>("[sinks.NAME] type = \"http\""),
+        section::<SqlConfig>("[sinks.NAME] type = \"sql\""),
+        section::<LogConfig>("[sinks.NAME] type = \"log\""),
+    ]
+}
+
+/// Takes a section's keys from its struct.
+pub(crate) fn section<T: JsonSchema>(heading: &'static str) -> Section {
+    let schema = schemars::schema_for!(T);
+    let text = |value: Option<&serde_json::Value>| {
+        value.and_then(|value| value.as_str()).unwrap_or_default().replace('\n', " ")
+    };
+    let required: Vec<&str> = schema
+        .get("required")
+        .and_then(|names| names.as_array())
+        .map(|names| names.iter().filter_map(|name| name.as_str()).collect())
+        .unwrap_or_default();
+    let keys = schema.get("properties").and_then(|keys| keys.as_object());
+    let key = |(name, about): (&String, &serde_json::Value)| Key {
+        name: name.clone(),
+        about: text(about.get("description")),
+        default: about.get("default").filter(|value| !value.is_null()).map(ToString::to_string),
+        required: required.contains(&name.as_str()),
+    };
+    let mut keys: Vec<Key> = keys.into_iter().flatten().map(key).collect();
+    keys.sort_by_key(|key| !key.required);
+    Section { heading, about: text(schema.get("description")), keys }
+}

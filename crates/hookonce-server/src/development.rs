@@ -1,0 +1,57 @@
+//! Development mode: a working server without any file of the user's.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use anyhow::{Context as _, anyhow};
+use hookonce::store::Clock;
+use serde_json::json;
+
+use crate::commands::init::{random_hex, write_private};
+use crate::config::{Config, DEVELOPMENT_FILE};
+use crate::curl::{self, Body};
+use crate::wiring;
+
+/// Makes the file with the settings and secrets of development mode, unless it is there already.
+pub(crate) fn prepare() -> anyhow::Result<()> {
+    let text = include_str!("development.toml")
+        .replace("{secret}", &random_hex()?)
+        .replace("{token}", &random_hex()?);
+    match write_private(Path::new(DEVELOPMENT_FILE), &text) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        written => written.with_context(|| {
+            format!("cannot write `{DEVELOPMENT_FILE}`; start in a directory that can be written")
+        }),
+    }
+}
+
+/// The `curl` line that sends a message nobody has seen, to the first source there is.
+pub(crate) fn sample(config: &Config, listen: &str) -> anyhow::Result<String> {
+    let mut sources = config.sources.iter();
+    let (name, source) = sources.next().ok_or_else(|| anyhow!("there is no source"))?;
+    let body = sample_body(Clock::system().now().as_second(), &random_hex()?);
+    let mut headers = vec![("content-type", "application/json".to_owned())];
+    let scheme = wiring::scheme(config, name, source)?;
+    headers.extend(scheme.sign(body.as_bytes()).unwrap_or_default());
+    curl::line(&curl::webhook_url(listen, name), &headers, Body::Inline(&body))
+}
+
+/// A text message as Meta sends it. Its id is new each time: one that was sent before would be a
+/// duplicate, and not be printed.
+fn sample_body(now: i64, random: &str) -> String {
+    let message = json!({
+        "from": "16505551234", "id": format!("wamid.{random}"), "timestamp": now.to_string(),
+        "type": "text", "text": { "body": "Hello, once" }
+    });
+    let value = json!({
+        "messaging_product": "whatsapp",
+        "metadata": {
+            "display_phone_number": "15550783881", "phone_number_id": "106540352242922"
+        },
+        "contacts": [{ "profile": { "name": "Sheena Nelson" }, "wa_id": "16505551234" }],
+        "messages": [message]
+    });
+    let change = json!({ "field": "messages", "value": value });
+    let entry = json!({ "id": "102290129340398", "changes": [change] });
+    json!({ "object": "whatsapp_business_account", "entry": [entry] }).to_string()
+}

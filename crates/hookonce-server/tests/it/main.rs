@@ -1,0 +1,13 @@
+//! The program as its users meet it: its configuration, its command line and its server.
+
+#![allow(clippy::unwrap_used, reason = "a test that can't go on should panic")]
+
+mod program;
+
+mod configuration;
+mod reference;
+mod setup;
+
+mod signing;
+
+mod serving;

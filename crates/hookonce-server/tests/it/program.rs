@@ -1,0 +1,209 @@
+//! Runs the real binary in a directory of its own.
+
+use std::io::{BufRead as _, BufReader, Read, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// How long anything that is waited for may take.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// A directory in which the program is run.
+pub(crate) struct Place {
+    dir: TempDir,
+}
+
+/// What a run of the program said.
+pub(crate) struct Said {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self { dir: TempDir::new().unwrap() }
+    }
+
+    pub(crate) fn path(&self, file: &str) -> PathBuf {
+        self.dir.path().join(file)
+    }
+
+    pub(crate) fn write(&self, file: &str, text: &str) {
+        std::fs::write(self.path(file), text).unwrap();
+    }
+
+    pub(crate) fn read(&self, file: &str) -> String {
+        std::fs::read_to_string(self.path(file)).unwrap()
+    }
+
+    /// The program with no environment but what is given, so that the tester's own can't matter.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hookonce"));
+        command.args(arguments).current_dir(self.dir.path()).env_clear();
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Said {
+        Said::of(self.command(arguments).stdin(Stdio::null()))
+    }
+
+    pub(crate) fn run_with_input(&self, arguments: &[&str], input: &str) -> Said {
+        let mut command = self.command(arguments);
+        let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = pipes.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        Said::from(child.wait_with_output().unwrap())
+    }
+
+    /// Starts the server and waits until it listens.
+    pub(crate) fn serve(&self, arguments: &[&str]) -> Server {
+        let mut command = self.command(&["serve"]);
+        let mut server = Server::start(command.args(arguments));
+        let line = server.stderr_line("listens on ");
+        server.url = line.split("listens on ").nth(1).unwrap().into();
+        server
+    }
+
+    /// Starts the server, told to write for programs; `url` is then the line that it writes.
+    pub(crate) fn serve_json(&self) -> Server {
+        let mut server = Server::start(&mut self.command(&["serve", "--json"]));
+        server.url = server.stderr_line("\"listening\"");
+        server
+    }
+
+    /// Pastes a line into a shell.
+    pub(crate) fn shell(&self, line: &str) -> Said {
+        let mut command = Command::new("sh");
+        Said::of(command.args(["-c", line]).current_dir(self.dir.path()).env("no_proxy", "*"))
+    }
+}
+
+impl Said {
+    fn of(command: &mut Command) -> Self {
+        Self::from(command.output().unwrap())
+    }
+
+    /// The output of a run that must have succeeded.
+    pub(crate) fn ok(self) -> String {
+        assert_eq!(self.code, 0, "{}{}", self.stdout, self.stderr);
+        self.stdout
+    }
+}
+
+impl From<std::process::Output> for Said {
+    fn from(output: std::process::Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+/// A server that runs; killed when dropped.
+pub(crate) struct Server {
+    child: Child,
+    /// Where it listens, such as `http://127.0.0.1:34567`.
+    pub(crate) url: String,
+    stdout: Receiver<String>,
+    stderr: Receiver<String>,
+}
+
+impl Server {
+    /// Starts the server as this command says.
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let pipes = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = pipes.spawn().unwrap();
+        let stdout = lines(child.stdout.take().unwrap());
+        let stderr = lines(child.stderr.take().unwrap());
+        Self { child, url: String::new(), stdout, stderr }
+    }
+
+    /// The next line of standard output that contains `part`.
+    pub(crate) fn stdout_line(&self, part: &str) -> String {
+        next_line(&self.stdout, part)
+    }
+
+    /// The next line of standard error that contains `part`.
+    pub(crate) fn stderr_line(&self, part: &str) -> String {
+        next_line(&self.stderr, part)
+    }
+
+    /// Sends SIGTERM and waits for the end.
+    pub(crate) fn terminate(self) -> ExitStatus {
+        self.signal();
+        self.ended()
+    }
+
+    /// Sends SIGTERM.
+    pub(crate) fn signal(&self) {
+        let kill = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
+        assert!(kill.success());
+    }
+
+    /// Waits for the end.
+    pub(crate) fn ended(mut self) -> ExitStatus {
+        // Its standard error ends when it does.
+        let until = Instant::now() + LIMIT;
+        while Instant::now() < until {
+            match self.stderr.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(_) => {}
+                Err(RecvTimeoutError::Disconnected) => return self.child.wait().unwrap(),
+                Err(RecvTimeoutError::Timeout) => break,
+            }
+        }
+        panic!("the server doesn't stop")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The repository's root.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
+}
+
+/// Compares `text` with a file of the repository; `UPDATE=1` writes the file.
+pub(crate) fn assert_golden(file: &str, text: &str) {
+    let path = root().join(file);
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+    }
+    let golden = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(golden == text, "{file} is stale; `UPDATE=1 cargo test` rewrites it\n{text}");
+}
+
+fn lines(from: impl Read + Send + 'static) -> Receiver<String> {
+    let (send, receive) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(from).lines().map_while(Result::ok) {
+            if send.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receive
+}
+
+fn next_line(lines: &Receiver<String>, part: &str) -> String {
+    let until = Instant::now() + LIMIT;
+    let mut seen = vec![];
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        match lines.recv_timeout(left) {
+            Ok(line) if line.contains(part) => return line,
+            Ok(line) => seen.push(line),
+            Err(error) => panic!("no line with `{part}`: {error}\n{}", seen.join("\n")),
+        }
+    }
+}
