@@ -49,7 +49,10 @@ async fn through_a_statement(events: usize) {
         })
         .expect("the ledger can be made");
     let inserted = fill(&*store, events, |n| format!("lane{}", n % 5000)).await;
-    println!("inserted {events} events in requests of {BATCH}: {:.0} events/s", rate(events, inserted));
+    println!(
+        "inserted {events} events in requests of {BATCH}: {:.0} events/s",
+        rate(events, inserted)
+    );
 
     let statement = "insert into ledger values (:id, :element ->> '$.text.body')";
     let step = Arc::new(SqlSink::new(statement));
@@ -60,7 +63,7 @@ async fn through_a_statement(events: usize) {
     let start = Instant::now();
     let watch = async {
         while store.counts().await.expect("the store counts").completed < events as u64 {
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            tokio::time::sleep(Duration::from_millis(500)).await;
         }
         stop.send(true).expect("the worker listens");
         start.elapsed()

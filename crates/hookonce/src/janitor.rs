@@ -75,8 +75,7 @@ impl Janitor {
                 let route = self.routes.iter().find(|route| route.name == claim.route);
                 // A route that is gone from the configuration has no policy but the default.
                 let policy = route.map_or_else(RetryPolicy::default, |route| route.retry.clone());
-                let failure =
-                    Failure::transient("worker lost: its lease ended before it finished");
+                let failure = Failure::transient("worker lost: its lease ended before it finished");
                 let (attempt, max) = (claim.attempt, claim.max_attempts);
                 let outcome = retry::outcome(&policy, attempt, max, failure, fastrand::f64());
                 match self.store.finish(claim, &outcome).await {

@@ -108,10 +108,8 @@ impl SqliteStore {
         F: FnMut(&Connection) -> rusqlite::Result<()> + Send + 'static,
     {
         let (claim, mut effect) = (claim.clone(), effect);
-        self.write(Class::User, move |session| {
-            statement::finish_in(session, &claim, &mut effect)
-        })
-        .await
+        self.write(Class::User, move |session| statement::finish_in(session, &claim, &mut effect))
+            .await
     }
 
     /// Copies the store as it is now to a new file, while it is in use. Blocks while it does.
@@ -376,7 +374,12 @@ fn backup(from: &Path, to: &Path) -> Result<(), StoreError> {
         message: format!("`{}` can't be written: {error}", to.display()),
         source: Some(Box::new(error)),
     };
-    std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(to).map_err(failed)?;
+    std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(to)
+        .map_err(failed)?;
     let copy = || {
         let connection = Session::open_plain(from)?;
         connection.execute("vacuum into ?", (to.to_string_lossy(),))?;

@@ -41,5 +41,8 @@ pub fn pruned(pruned: Pruned) {
 
 /// The grace time ended before these attempts did; their claims lapse.
 pub fn attempts_cut_off(n: usize) {
-    tracing::warn!(attempts = n, "the grace time is over: attempts were cut off and will be retried");
+    tracing::warn!(
+        attempts = n,
+        "the grace time is over: attempts were cut off and will be retried"
+    );
 }

@@ -1,7 +1,7 @@
 //! What a test of a store stands on: a store of its own, a clock of its own, events made to order.
 
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use hookonce::event::{EventId, Key, Kind, Lane, NewEvent, Priority};

@@ -127,17 +127,20 @@ store_test!(only_an_explicit_success_completes, |bed: Bed| async move {
     assert_eq!(panicked, "step `s` panicked: of course");
 });
 
-store_test!(a_permanent_failure_dies_at_once_and_its_lane_follows_the_route, |bed: Bed| async move {
-    let log = Arc::<Mutex<Vec<String>>>::default();
-    let never = || vec![("s", told(&log, |_| Err(Failure::permanent("malformed"))))];
-    bed.insert([new("a").lane("l"), new("b").lane("l")]).await;
-    let retry = RetryPolicy { on_dead: DeadLane::Hold, ..RetryPolicy::default() };
-    work(&bed, &worker(&bed, Route { retry, ..route(never()) })).await;
-    assert_eq!((bed.task("a").await.0, bed.task("b").await.0), ("dead", "pending"));
-    bed.store.bury(&[task_id("a")]).await.unwrap();
-    work(&bed, &worker(&bed, route(never()))).await;
-    assert_eq!(bed.task("b").await, ("dead", 1, 1));
-});
+store_test!(
+    a_permanent_failure_dies_at_once_and_its_lane_follows_the_route,
+    |bed: Bed| async move {
+        let log = Arc::<Mutex<Vec<String>>>::default();
+        let never = || vec![("s", told(&log, |_| Err(Failure::permanent("malformed"))))];
+        bed.insert([new("a").lane("l"), new("b").lane("l")]).await;
+        let retry = RetryPolicy { on_dead: DeadLane::Hold, ..RetryPolicy::default() };
+        work(&bed, &worker(&bed, Route { retry, ..route(never()) })).await;
+        assert_eq!((bed.task("a").await.0, bed.task("b").await.0), ("dead", "pending"));
+        bed.store.bury(&[task_id("a")]).await.unwrap();
+        work(&bed, &worker(&bed, route(never()))).await;
+        assert_eq!(bed.task("b").await, ("dead", 1, 1));
+    }
+);
 
 store_test!(not_yet_costs_no_attempt, |bed: Bed| async move {
     let calls = Arc::new(AtomicU32::new(0));

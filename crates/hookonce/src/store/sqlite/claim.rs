@@ -23,7 +23,11 @@ struct Due {
 pub(super) type Turn = RefCell<BTreeMap<i64, String>>;
 
 /// Claims tasks within the open transaction.
-pub(super) fn claim(session: &Session, turn: &Turn, order: &ClaimOrder) -> rusqlite::Result<Vec<Claim>> {
+pub(super) fn claim(
+    session: &Session,
+    turn: &Turn,
+    order: &ClaimOrder,
+) -> rusqlite::Result<Vec<Claim>> {
     let repeated = claimed_before(session, order)?;
     if !repeated.is_empty() {
         return Ok(repeated);
@@ -81,10 +85,10 @@ fn due(
                 ":route": &**route, ":priority": priority, ":source": source,
                 ":now": now, ":limit": order.limit,
             };
-            let read = |row: &Row<'_>| {
-                Ok(Due { at: row.get(0)?, seq: row.get(1)?, route: route.clone() })
-            };
-            let tasks = oldest.query_map(parameters, read)?.collect::<rusqlite::Result<Vec<_>>>()?;
+            let read =
+                |row: &Row<'_>| Ok(Due { at: row.get(0)?, seq: row.get(1)?, route: route.clone() });
+            let tasks =
+                oldest.query_map(parameters, read)?.collect::<rusqlite::Result<Vec<_>>>()?;
             due.entry(*priority).or_default().entry(source.clone()).or_default().extend(tasks);
         }
     }

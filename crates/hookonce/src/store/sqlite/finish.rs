@@ -102,10 +102,11 @@ pub(super) fn release(session: &Session, claim: &Claim, release: Release) -> Wri
 
 /// Whether the claim's token still holds.
 pub(super) fn holds(session: &Session, claim: &Claim) -> rusqlite::Result<bool> {
-    session
-        .connection
-        .prepare_cached(include_str!("holds.sql"))?
-        .exists((claim.event.seq, &*claim.route, claim.token.as_bytes()))
+    session.connection.prepare_cached(include_str!("holds.sql"))?.exists((
+        claim.event.seq,
+        &*claim.route,
+        claim.token.as_bytes(),
+    ))
 }
 
 /// Makes the next task of a lane its head, if it has no other.

@@ -102,9 +102,8 @@ fn note_arrival(session: &Session, event: &NewEvent) -> rusqlite::Result<Arrival
         .prepare_cached(include_str!("insert_known.sql"))?
         .query_row((event.id.as_bytes(),), |row| Ok((row.get(0)?, row.get(1)?)))?;
     let differs = digest != event.digest;
-    let element = differs.then(|| {
-        element::pointer(&event.payload, &event.element).unwrap_or(&event.payload)
-    });
+    let element =
+        differs.then(|| element::pointer(&event.payload, &event.element).unwrap_or(&event.payload));
     session.execute(
         include_str!("insert_arrival.sql"),
         named_params! { ":seq": seq, ":now": session.now(), ":element": element },
@@ -115,7 +114,9 @@ fn note_arrival(session: &Session, event: &NewEvent) -> rusqlite::Result<Arrival
 /// Why the tasks of a new event are dead on arrival, if they are.
 fn dead_reason(event: &NewEvent, pruned_until: Option<i64>) -> Option<&'static str> {
     let too_old = event.priority != Priority::History
-        && event.sent_at.is_some_and(|at| pruned_until.is_some_and(|until| at.as_millisecond() <= until));
+        && event
+            .sent_at
+            .is_some_and(|at| pruned_until.is_some_and(|until| at.as_millisecond() <= until));
     event.unreadable.or_else(|| too_old.then_some(TOO_OLD))
 }
 

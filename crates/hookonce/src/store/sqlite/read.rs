@@ -4,9 +4,7 @@ use rusqlite::{Connection, OptionalExtension as _, Params, Row, named_params};
 
 use super::rows;
 use crate::event::{Event, EventId};
-use crate::store::{
-    ArrivalRecord, Counts, EventDetails, EventSummary, Filter, Page, StateFilter,
-};
+use crate::store::{ArrivalRecord, Counts, EventDetails, EventSummary, Filter, Page, StateFilter};
 use crate::task::{Attempt, State, StepRecord, StepState};
 
 /// How many rows a page looks at.
@@ -96,8 +94,7 @@ fn dead(connection: &Connection, filter: &Filter, limit: usize) -> rusqlite::Res
 
 /// A key names one event in each scope.
 fn by_key(connection: &Connection, filter: &Filter, key: &str) -> rusqlite::Result<Page> {
-    let scopes: Vec<String> =
-        all(connection, include_str!("list_key.sql"), (), |row| row.get(0))?;
+    let scopes: Vec<String> = all(connection, include_str!("list_key.sql"), (), |row| row.get(0))?;
     let mut events = Vec::new();
     for scope in scopes {
         let seq: Option<i64> = connection
@@ -153,18 +150,19 @@ fn summary(connection: &Connection, event: Event) -> rusqlite::Result<EventSumma
 
 /// Counts events and tasks.
 pub(super) fn counts(connection: &Connection) -> rusqlite::Result<Counts> {
-    let mut counts = connection.prepare_cached(include_str!("counts.sql"))?.query_row((), |row| {
-        Ok(Counts {
-            events: row.get(0)?,
-            pending: row.get(1)?,
-            claimed: row.get(2)?,
-            completed: row.get(3)?,
-            dead: row.get(4)?,
-            duplicates: row.get(5)?,
-            unrouted: row.get(6)?,
-            oldest_due_at: None,
-        })
-    })?;
+    let mut counts =
+        connection.prepare_cached(include_str!("counts.sql"))?.query_row((), |row| {
+            Ok(Counts {
+                events: row.get(0)?,
+                pending: row.get(1)?,
+                claimed: row.get(2)?,
+                completed: row.get(3)?,
+                dead: row.get(4)?,
+                duplicates: row.get(5)?,
+                unrouted: row.get(6)?,
+                oldest_due_at: None,
+            })
+        })?;
     let mut groups = connection.prepare_cached(include_str!("oldest_due_group.sql"))?;
     let mut oldest = connection.prepare_cached(include_str!("oldest_due.sql"))?;
     let mut group = (String::new(), -1, String::new());
@@ -176,8 +174,8 @@ pub(super) fn counts(connection: &Connection) -> rusqlite::Result<Counts> {
             .optional()?;
         let Some(next) = next else { return Ok(counts) };
         group = next;
-        let due = oldest
-            .query_row((&group.0, group.1, &group.2), |row| rows::optional_time(row, 0))?;
+        let due =
+            oldest.query_row((&group.0, group.1, &group.2), |row| rows::optional_time(row, 0))?;
         counts.oldest_due_at = [counts.oldest_due_at, due].into_iter().flatten().min();
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Params, named_params};
 
@@ -78,6 +79,9 @@ impl Session {
                 path.display()
             )));
         }
+        // Otherwise most statements are planned anew at each run, since the value of a parameter
+        // could have made a partial index fit.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.pragma_update(None, "synchronous", "full")?;
         connection.pragma_update(None, "wal_autocheckpoint", 4000)?;
         connection.pragma_update(None, "cache_size", -32_000)?;
@@ -292,7 +296,9 @@ pub(super) fn is_of_the_database(error: &rusqlite::Error) -> bool {
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         let advice = match error.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => "the disk is full: free some space, senders will try again",
+            Some(ErrorCode::DiskFull) => {
+                "the disk is full: free some space, senders will try again"
+            }
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 "the database is locked by another process: end what holds it, senders will try again"
             }

@@ -82,10 +82,9 @@ pub(super) fn check(session: &Session, sql: &str, known: &[&str]) -> Result<(), 
     });
     match result {
         Ok(None) => Ok(()),
-        Ok(Some(name)) => Err(wrong(format!(
-            "there is no parameter `{name}`; there are :{}",
-            known.join(" :")
-        ))),
+        Ok(Some(name)) => {
+            Err(wrong(format!("there is no parameter `{name}`; there are :{}", known.join(" :"))))
+        }
         Err(error) if is_of_the_database(&error) => Err(error.into()),
         Err(error) => Err(wrong(explained(&error))),
     }

@@ -80,8 +80,13 @@ store_test!(a_head_that_is_retried_keeps_its_lane_waiting, |bed: Bed| async move
 
 store_test!(a_dead_head_passes_its_lane_or_holds_it, |bed: Bed| async move {
     let dead = |lane| Outcome::Dead { error: "e".to_owned(), lane };
-    bed.insert([new("p1").lane("p"), new("p2").lane("p"), new("h1").lane("h"), new("h2").lane("h")])
-        .await;
+    bed.insert([
+        new("p1").lane("p"),
+        new("p2").lane("p"),
+        new("h1").lane("h"),
+        new("h2").lane("h"),
+    ])
+    .await;
     let claims = bed.claim(10).await;
     assert_eq!(keys(&claims), ["p1", "h1"]);
     bed.store.finish(&claims[0], &dead(DeadLane::Pass)).await.unwrap();

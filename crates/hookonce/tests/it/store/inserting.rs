@@ -22,18 +22,22 @@ store_test!(the_same_key_twice_in_one_request_is_one_event, |bed: Bed| async mov
     assert_eq!(bed.get("a").await.summary.copies, 3);
 });
 
-store_test!(a_differing_element_is_kept_beside_the_first_up_to_three_times, |bed: Bed| async move {
-    bed.insert([new("a")]).await;
-    for n in 0..5 {
-        let other = new("a").payload(&format!("{{\"n\":{n}}}"));
-        assert_eq!(bed.insert([other]).await, [Mismatch]);
+store_test!(
+    a_differing_element_is_kept_beside_the_first_up_to_three_times,
+    |bed: Bed| async move {
+        bed.insert([new("a")]).await;
+        for n in 0..5 {
+            let other = new("a").payload(&format!("{{\"n\":{n}}}"));
+            assert_eq!(bed.insert([other]).await, [Mismatch]);
+        }
+        let a = bed.get("a").await;
+        assert_eq!((a.summary.copies, a.summary.mismatches), (6, 5));
+        assert_eq!(a.payload.as_deref(), Some(r#"{"key":"a"}"#));
+        let kept: Vec<_> =
+            a.arrivals.iter().filter_map(|arrival| arrival.element.as_deref()).collect();
+        assert_eq!(kept, [r#"{"n":0}"#, r#"{"n":1}"#, r#"{"n":2}"#]);
     }
-    let a = bed.get("a").await;
-    assert_eq!((a.summary.copies, a.summary.mismatches), (6, 5));
-    assert_eq!(a.payload.as_deref(), Some(r#"{"key":"a"}"#));
-    let kept: Vec<_> = a.arrivals.iter().filter_map(|arrival| arrival.element.as_deref()).collect();
-    assert_eq!(kept, [r#"{"n":0}"#, r#"{"n":1}"#, r#"{"n":2}"#]);
-});
+);
 
 store_test!(
     /// Fails when `on conflict (id) do nothing` of `insert_event.sql` is replaced by a look before.

@@ -68,29 +68,26 @@ store_test!(what_is_dead_is_kept_for_longer_and_can_be_replayed, |bed: Bed| asyn
     assert_eq!(bed.store.replay(&[task_id("a")]).await.unwrap().left, 1);
 });
 
-store_test!(
-    a_captured_body_does_not_run_again_once_its_key_is_gone,
-    |bed: Bed| async move {
-        let sent = bed.clock.now();
-        let event = |key: &str| new(key).sent_at(sent);
-        bed.insert([event("a"), event("h").priority(Priority::History)]).await;
-        complete(&bed).await;
-        assert_eq!(bed.insert([event("b")]).await, [Arrival::New]);
-        complete(&bed).await;
-        bed.clock.advance(DAY * 31);
-        prune(&bed).await;
-        assert!(bed.store.get(id("a")).await.unwrap().is_none());
+store_test!(a_captured_body_does_not_run_again_once_its_key_is_gone, |bed: Bed| async move {
+    let sent = bed.clock.now();
+    let event = |key: &str| new(key).sent_at(sent);
+    bed.insert([event("a"), event("h").priority(Priority::History)]).await;
+    complete(&bed).await;
+    assert_eq!(bed.insert([event("b")]).await, [Arrival::New]);
+    complete(&bed).await;
+    bed.clock.advance(DAY * 31);
+    prune(&bed).await;
+    assert!(bed.store.get(id("a")).await.unwrap().is_none());
 
-        bed.insert([event("a"), event("h").priority(Priority::History)]).await;
-        let a = bed.get("a").await.summary;
-        assert_eq!(a.state, "dead");
-        assert!(a.tasks[0].error.as_deref().unwrap().starts_with("too old to be proven new"));
-        // History is old by nature; what is sent now is new.
-        assert_eq!(bed.get("h").await.summary.state, "pending");
-        bed.insert([new("now").sent_at(bed.clock.now())]).await;
-        assert_eq!(bed.get("now").await.summary.state, "pending");
-    }
-);
+    bed.insert([event("a"), event("h").priority(Priority::History)]).await;
+    let a = bed.get("a").await.summary;
+    assert_eq!(a.state, "dead");
+    assert!(a.tasks[0].error.as_deref().unwrap().starts_with("too old to be proven new"));
+    // History is old by nature; what is sent now is new.
+    assert_eq!(bed.get("h").await.summary.state, "pending");
+    bed.insert([new("now").sent_at(bed.clock.now())]).await;
+    assert_eq!(bed.get("now").await.summary.state, "pending");
+});
 
 store_test!(a_date_from_the_future_keeps_its_key_until_it_is_past, |bed: Bed| async move {
     let later = bed.clock.now() + jiff::SignedDuration::from_hours(24 * 300);

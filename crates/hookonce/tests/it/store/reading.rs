@@ -53,10 +53,7 @@ store_test!(a_filter_shows_what_it_says, |bed: Bed| async move {
         let filter = Filter { state: Some(StateFilter::Task(state)), ..any() };
         assert_eq!(list(filter).await, [state.as_str()]);
     }
-    assert_eq!(
-        list(Filter { state: Some(StateFilter::Recorded), ..any() }).await,
-        ["recorded"]
-    );
+    assert_eq!(list(Filter { state: Some(StateFilter::Recorded), ..any() }).await, ["recorded"]);
     assert_eq!(list(Filter { source: text("other"), ..any() }).await, ["pending"]);
     assert_eq!(list(Filter { route: text("s"), ..any() }).await, ["pending"]);
     assert_eq!(list(Filter { lane: text("l"), ..any() }).await, ["pending"]);

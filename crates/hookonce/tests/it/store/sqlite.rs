@@ -85,9 +85,11 @@ async fn a_damaged_file_is_said_to_be_and_comes_back_once_it_is_mended() {
     let good = std::fs::read(&path).unwrap();
     let root: usize = rusqlite::Connection::open(&path)
         .unwrap()
-        .query_row("select rootpage from sqlite_master where name = 'hookonce_events_id'", (), |row| {
-            row.get(0)
-        })
+        .query_row(
+            "select rootpage from sqlite_master where name = 'hookonce_events_id'",
+            (),
+            |row| row.get(0),
+        )
         .unwrap();
     let mut damaged = good.clone();
     damaged[(root - 1) * 4096..root * 4096].fill(0xa5);
@@ -183,7 +185,8 @@ async fn a_file_of_our_own_is_private_and_can_shrink() {
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     let connection = rusqlite::Connection::open(&path).unwrap();
     let pragma = |name: &str| -> String {
-        connection.pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
+        connection
+            .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
             .map(|value| format!("{value:?}"))
             .unwrap()
     };
@@ -218,7 +221,9 @@ fn no_statement_scans_a_table() {
         let mut rows = explained.raw_query();
         while let Some(row) = rows.next().unwrap() {
             let step: String = row.get(3).unwrap();
-            let scans = step.starts_with("SCAN hookonce_") || step.starts_with("SCAN e") || step.starts_with("SCAN t");
+            let scans = step.starts_with("SCAN hookonce_")
+                || step.starts_with("SCAN e")
+                || step.starts_with("SCAN t");
             let allowed = small.iter().any(|table| step.contains(table))
                 // A partial index has only the live rows; counting them is what it is for.
                 || (name == "counts.sql" && step.contains(" INDEX hookonce_tasks_"))
@@ -231,7 +236,10 @@ fn no_statement_scans_a_table() {
 #[test]
 fn each_statement_opens_with_a_sentence() {
     for (name, sql) in statements() {
-        assert!(sql.starts_with("-- ") && sql.lines().next().is_some_and(|line| line.len() > 20), "{name}");
+        assert!(
+            sql.starts_with("-- ") && sql.lines().next().is_some_and(|line| line.len() > 20),
+            "{name}"
+        );
         assert_eq!(sql, sql.trim_end().to_owned() + "\n", "{name}");
     }
 }

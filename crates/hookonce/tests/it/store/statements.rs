@@ -94,8 +94,7 @@ store_test!(a_statement_may_not_touch_what_holds_its_claim, |bed: Bed| async mov
         "delete from hookonce_events where :id is not null",
         "update hookonce_tasks set state = 'dead'",
     ] {
-        let result =
-            bed.store.finish_with(&claim, StepDone::Task, statement(&claim, sql)).await;
+        let result = bed.store.finish_with(&claim, StepDone::Task, statement(&claim, sql)).await;
         assert!(is_refused(&result, false), "{sql}: {result:?}");
     }
     assert_eq!(bed.task("a").await, ("claimed", 1, 1));
