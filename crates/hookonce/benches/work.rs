@@ -3,6 +3,9 @@
 //! Prints how many stored events a second go through a `sql` step, the peak of memory, and what a
 //! claim costs with few and with very many tasks waiting. Everything is in a temporary folder.
 
+#![expect(clippy::print_stdout, reason = "printing is what it is for")]
+#![expect(clippy::cast_precision_loss, reason = "numbers of events are far below 2^52")]
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,7 +22,7 @@ use tokio::sync::watch;
 const BATCH: usize = 500;
 
 fn main() {
-    let events = std::env::args().filter_map(|word| word.parse().ok()).next().unwrap_or(100_000);
+    let events = std::env::args().find_map(|word| word.parse().ok()).unwrap_or(100_000);
     let runtime = tokio::runtime::Runtime::new().expect("a runtime can be started");
     let only = |part: &str| {
         let words = || std::env::args().filter(|word| word == "through" || word == "claim");
@@ -59,16 +62,16 @@ async fn through_a_statement(events: usize) {
     let steps = vec![("ledger".into(), step as Arc<dyn hookonce::step::Step>)];
     let routes: Arc<[Route]> = Arc::from([Route { steps, ..Route::new("r") }]);
     let worker = Worker::new(store.clone(), routes, WorkerOptions::new("bench"));
-    let (stop, stopped) = watch::channel(false);
+    let (end, shutdown) = watch::channel(false);
     let start = Instant::now();
     let watch = async {
         while store.counts().await.expect("the store counts").completed < events as u64 {
             tokio::time::sleep(Duration::from_millis(500)).await;
         }
-        stop.send(true).expect("the worker listens");
+        end.send(true).expect("the worker listens");
         start.elapsed()
     };
-    let ((), took) = tokio::join!(worker.run(stopped, Duration::from_secs(30)), watch);
+    let ((), took) = tokio::join!(worker.run(shutdown, Duration::from_secs(30)), watch);
     println!(
         "through a sql step: {:.0} events/s, peak memory {} MB",
         rate(events, took),

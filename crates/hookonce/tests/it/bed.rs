@@ -100,7 +100,7 @@ impl Bed {
 
     /// Claims for the route `r`.
     pub(crate) async fn claim(&self, limit: usize) -> Vec<Claim> {
-        self.store.claim(self.order(limit)).await.unwrap()
+        self.store.claim(order(limit)).await.unwrap()
     }
 
     /// Claims the one task that is due.
@@ -108,18 +108,6 @@ impl Bed {
         let mut claims = self.claim(10).await;
         assert_eq!(claims.len(), 1, "one task is due");
         claims.remove(0)
-    }
-
-    /// An order for the route `r` under a lease of a minute.
-    pub(crate) fn order(&self, limit: usize) -> ClaimOrder {
-        ClaimOrder {
-            token: Token::draw(),
-            worker: "tester".into(),
-            routes: vec!["r".into()],
-            lease: LEASE,
-            limit,
-            reserve: 0,
-        }
     }
 
     pub(crate) async fn get(&self, key: &str) -> EventDetails {
@@ -135,6 +123,18 @@ impl Bed {
 }
 
 pub(crate) const LEASE: Duration = Duration::from_secs(60);
+
+/// An order for the route `r` under a lease of a minute.
+pub(crate) fn order(limit: usize) -> ClaimOrder {
+    ClaimOrder {
+        token: Token::draw(),
+        worker: "tester".into(),
+        routes: vec!["r".into()],
+        lease: LEASE,
+        limit,
+        reserve: 0,
+    }
+}
 
 /// The id of the event with this key, as [`new`] makes it.
 pub(crate) fn id(key: &str) -> EventId {

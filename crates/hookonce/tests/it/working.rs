@@ -230,32 +230,32 @@ store_test!(a_worker_is_told_of_new_work_and_stops_when_asked, |bed: Bed| async 
     let options = WorkerOptions { poll: Duration::from_secs(3600), ..WorkerOptions::new("w") };
     let steps = route(vec![("s", told(&log, |_| Ok(())))]);
     let worker = Worker::new(bed.store.clone(), Arc::from([steps]), options);
-    let (stop, stopped) = watch::channel(false);
+    let (end, shutdown) = watch::channel(false);
     let watch = async {
         // It polls once an hour: what is done sooner was told. The lane goes on likewise.
         bed.insert([new("a").lane("l"), new("b").lane("l"), new("c").lane("l")]).await;
         until(async || bed.task("c").await.0 == "completed").await;
         bed.insert([new("d")]).await;
         until(async || bed.task("d").await.0 == "completed").await;
-        stop.send(true).unwrap();
+        end.send(true).unwrap();
     };
-    tokio::join!(worker.run(stopped, LEASE), watch);
+    tokio::join!(worker.run(shutdown, LEASE), watch);
     assert_eq!(log.lock().unwrap().len(), 4);
 });
 
 store_test!(what_runs_at_shutdown_finishes_and_what_is_cut_off_lapses, |bed: Bed| async move {
     let step = Arc::new(Waits::default());
     let worker = worker(&bed, route(vec![("s", step.clone())]));
-    let (stop, stopped) = watch::channel(false);
+    let (end, shutdown) = watch::channel(false);
     bed.insert([new("a"), new("b")]).await;
     let watch = async {
         until(async || bed.task("b").await.0 == "claimed").await;
         step.started.notified().await;
-        stop.send(true).unwrap();
+        end.send(true).unwrap();
         bed.insert([new("late")]).await;
         step.go_on.notify_one();
     };
-    tokio::join!(worker.run(stopped, Duration::from_millis(500)), watch);
+    tokio::join!(worker.run(shutdown, Duration::from_millis(500)), watch);
     let mut states = [bed.task("a").await.0, bed.task("b").await.0];
     states.sort_unstable();
     assert_eq!(states, ["claimed", "completed"]);

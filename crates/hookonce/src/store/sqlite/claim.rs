@@ -43,7 +43,7 @@ pub(super) fn claim(
             ":worker": &*order.worker, ":now": now, ":lease_until": lease_until,
         };
         if session.execute(include_str!("claim.sql"), parameters)? == 1 {
-            claims.push(claimed(session, seq, route, order.token, false)?);
+            claims.push(claimed(session, seq, &route, order.token, false)?);
         }
     }
     Ok(claims)
@@ -58,7 +58,7 @@ fn claimed_before(session: &Session, order: &ClaimOrder) -> rusqlite::Result<Vec
         .collect::<rusqlite::Result<_>>()?;
     tasks
         .into_iter()
-        .map(|(seq, route)| claimed(session, seq, route.into(), order.token, false))
+        .map(|(seq, route)| claimed(session, seq, &route.into(), order.token, false))
         .collect()
 }
 
@@ -173,7 +173,7 @@ pub(super) fn reap(
             ":lease_until": now + millis(lease),
         };
         if session.execute(include_str!("reap.sql"), parameters)? == 1 {
-            claims.push(claimed(session, seq, route.into(), token, true)?);
+            claims.push(claimed(session, seq, &route.into(), token, true)?);
         }
     }
     Ok(claims)
@@ -183,12 +183,12 @@ pub(super) fn reap(
 fn claimed(
     session: &Session,
     seq: i64,
-    route: Arc<str>,
+    route: &Arc<str>,
     token: Token,
     reaped: bool,
 ) -> rusqlite::Result<Claim> {
     let mut claimed = session.connection.prepare_cached(include_str!("claimed.sql"))?;
-    let mut claim = claimed.query_row((seq, &*route), |row| {
+    let mut claim = claimed.query_row((seq, &**route), |row| {
         Ok(Claim {
             event: Arc::new(rows::event(row, 5)?),
             route: route.clone(),
@@ -206,7 +206,7 @@ fn claimed(
     if claim.epoch > 1 {
         let mut steps = session.connection.prepare_cached(include_str!("claimed_steps.sql"))?;
         claim.steps = steps
-            .query_map((seq, &*route, claim.run), |row| {
+            .query_map((seq, &**route, claim.run), |row| {
                 let done = row.get_ref(1)?.as_str()? == StepState::Done.as_str();
                 let state = if done { StepState::Done } else { StepState::Begun };
                 Ok((row.get(0)?, (state, row.get(2)?)))

@@ -139,5 +139,6 @@ fn held(changed: usize) -> Result<(), StoreError> {
 
 /// `text` up to `limit` bytes, cut between characters.
 fn shortened(text: &str, limit: usize) -> &str {
-    &text[..text.floor_char_boundary(limit)]
+    let end = (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or_default()]
 }

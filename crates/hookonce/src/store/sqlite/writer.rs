@@ -65,7 +65,9 @@ impl Writer {
         match self.transaction(run) {
             Ok(()) => tell(works, None),
             Err(Failed::Work(_) | Failed::Ended) if works.len() > 1 => {
-                works.into_iter().for_each(|work| self.commit(vec![work]));
+                for work in works {
+                    self.commit(vec![work]);
+                }
             }
             Err(failed) => tell(works, Some(failed.into())),
         }

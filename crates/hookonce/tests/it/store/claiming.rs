@@ -8,7 +8,7 @@ use hookonce::event::Priority;
 use hookonce::store::{ClaimOrder, StoreError};
 use hookonce::task::{DeadLane, Outcome, Token};
 
-use crate::bed::{Bed, LEASE, keys, new, store_test};
+use crate::bed::{Bed, LEASE, keys, new, order, store_test};
 
 fn retry(secs: u64) -> Outcome {
     Outcome::Retry { after: Duration::from_secs(secs), error: "e".to_owned() }
@@ -38,7 +38,7 @@ store_test!(
 
 store_test!(a_call_repeated_with_its_token_gives_the_same_claims, |bed: Bed| async move {
     bed.insert([new("a"), new("b"), new("c")]).await;
-    let order = bed.order(2);
+    let order = order(2);
     let first = bed.store.claim(order.clone()).await.unwrap();
     let again = bed.store.claim(order).await.unwrap();
     assert_eq!(keys(&first), keys(&again));
@@ -100,12 +100,12 @@ store_test!(a_dead_head_passes_its_lane_or_holds_it, |bed: Bed| async move {
 store_test!(two_routes_of_one_event_are_independent, |bed: Bed| async move {
     bed.insert([new("a").lane("l").routes(&["r", "s"]), new("b").lane("l").routes(&["r", "s"])])
         .await;
-    let order = |route: &str| ClaimOrder { routes: vec![route.into()], ..bed.order(10) };
-    let r = bed.store.claim(order("r")).await.unwrap();
-    let s = bed.store.claim(order("s")).await.unwrap();
+    let for_route = |route: &str| ClaimOrder { routes: vec![route.into()], ..order(10) };
+    let r = bed.store.claim(for_route("r")).await.unwrap();
+    let s = bed.store.claim(for_route("s")).await.unwrap();
     assert_eq!((keys(&r), keys(&s)), (vec!["a"], vec!["a"]));
     bed.store.finish(&s[0], &Outcome::Completed).await.unwrap();
-    assert_eq!(keys(&bed.store.claim(order("s")).await.unwrap()), ["b"]);
+    assert_eq!(keys(&bed.store.claim(for_route("s")).await.unwrap()), ["b"]);
     assert_eq!(bed.task("a").await, ("claimed", 1, 1));
 });
 
@@ -120,12 +120,12 @@ store_test!(the_urgent_come_first_but_some_of_a_batch_is_reserved, |bed: Bed| as
     }
     let urgent = bed.claim(4).await;
     assert_eq!(keys(&urgent), ["m0", "m1", "m2", "m3"]);
-    let order = ClaimOrder { reserve: 4, ..bed.order(10) };
-    let mixed = bed.store.claim(order).await.unwrap();
+    let with_reserve = ClaimOrder { reserve: 4, ..order(10) };
+    let mixed = bed.store.claim(with_reserve).await.unwrap();
     assert_eq!(keys(&mixed), ["m4", "m5", "m6", "m7", "m8", "m9", "s0", "h0", "s1", "h1"]);
     // Where only one of them is due it gets all.
-    let order = ClaimOrder { reserve: 2, ..bed.order(60) };
-    assert_eq!(bed.store.claim(order).await.unwrap().len(), 46);
+    let with_reserve = ClaimOrder { reserve: 2, ..order(60) };
+    assert_eq!(bed.store.claim(with_reserve).await.unwrap().len(), 46);
 });
 
 store_test!(sources_take_turns_whichever_has_more_waiting, |bed: Bed| async move {
@@ -164,7 +164,7 @@ store_test!(
         let claim = bed.claim_one().await;
         bed.clock.advance(LEASE / 2);
         bed.store.extend(&claim, LEASE).await.unwrap();
-        bed.clock.advance(LEASE - Duration::from_secs(1));
+        bed.clock.advance(LEASE * 59 / 60);
         bed.store.extend(&claim, LEASE).await.unwrap();
         bed.clock.advance(LEASE);
         assert!(matches!(bed.store.extend(&claim, LEASE).await, Err(StoreError::Lost)));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hookonce::store::{Release, StepDone, StoreError};
-use hookonce::task::{Outcome, StepState, Token};
+use hookonce::task::{DeadLane, Outcome, StepState, Token};
 
 use crate::bed::{Bed, LEASE, new, statement, store_test};
 
@@ -41,7 +41,7 @@ store_test!(
         let before = format!("{:?}", bed.get("a").await);
 
         let insert = || statement(&lost, "insert into ledger values (:id)");
-        let dead = Outcome::Dead { error: "e".to_owned(), lane: Default::default() };
+        let dead = Outcome::Dead { error: "e".to_owned(), lane: DeadLane::Pass };
         let retry = Outcome::Retry { after: Duration::ZERO, error: "e".to_owned() };
         let writes = [
             bed.store.extend(&lost, LEASE).await, // extend.sql

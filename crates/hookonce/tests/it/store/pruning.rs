@@ -6,7 +6,7 @@ use hookonce::event::Priority;
 use hookonce::store::{Arrival, Pruned, Retention};
 use hookonce::task::{DeadLane, Outcome};
 
-use crate::bed::{Bed, id, new, store_test, task_id};
+use crate::bed::{Bed, id, new, order, store_test, task_id};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -51,7 +51,7 @@ store_test!(the_payload_goes_first_and_the_event_is_still_a_duplicate, |bed: Bed
 
 store_test!(nothing_goes_while_it_may_still_be_handled, |bed: Bed| async move {
     bed.insert([new("pending"), new("claimed")]).await;
-    let order = hookonce::store::ClaimOrder { lease: DAY * 1000, ..bed.order(1) };
+    let order = hookonce::store::ClaimOrder { lease: DAY * 1000, ..order(1) };
     assert_eq!(bed.store.claim(order).await.unwrap().len(), 1);
     bed.clock.advance(DAY * 365);
     assert_eq!(prune(&bed).await, Pruned::default());
