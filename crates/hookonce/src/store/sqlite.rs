@@ -3,6 +3,7 @@
 //! Lanes are settled inside `insert`, `finish`, `replay` and `bury`: there is one writer, so there
 //! is no race. Several processes may share the file; each waits for the other's transaction.
 
+mod checkpoint;
 mod claim;
 mod finish;
 mod insert;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::{OptionalExtension as _, named_params};
+use rusqlite::{OptionalExtension as _, named_params, params};
 
 use super::claim::millis;
 use super::session::{Count, Session};
@@ -39,11 +39,16 @@ pub(super) fn finish(session: &Session, claim: &Claim, outcome: &Outcome) -> Wri
     let mut update = session.connection.prepare_cached(include_str!("finish.sql"))?;
     let finished = update
         .query_row(
-            named_params! {
-                ":seq": claim.event.seq, ":route": &*claim.route,
-                ":token": claim.token.as_bytes(), ":now": now,
-                ":state": state, ":due_at": due_at, ":holds": holds, ":error": error,
-            },
+            params![
+                state,
+                due_at,
+                holds,
+                now,
+                error,
+                claim.event.seq,
+                &*claim.route,
+                claim.token.as_bytes(),
+            ],
             |row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<[u8; 16]>>(1)?)),
         )
         .optional()?;
@@ -111,8 +116,7 @@ pub(super) fn holds(session: &Session, claim: &Claim) -> rusqlite::Result<bool> 
 
 /// Makes the next task of a lane its head, if it has no other.
 pub(super) fn pass_lane(session: &Session, lane_id: [u8; 16]) -> rusqlite::Result<()> {
-    let parameters = named_params! { ":lane_id": lane_id, ":now": session.now() };
-    if session.execute(include_str!("pass_lane.sql"), parameters)? > 0 {
+    if session.execute(include_str!("pass_lane.sql"), params![session.now(), lane_id])? > 0 {
         session.note_due();
     }
     Ok(())
@@ -124,12 +128,10 @@ fn write_attempt(
     outcome: &str,
     error: Option<&str>,
 ) -> rusqlite::Result<usize> {
+    let (seq, token) = (claim.event.seq, claim.token.as_bytes());
     session.execute(
         include_str!("finish_attempt.sql"),
-        named_params! {
-            ":seq": claim.event.seq, ":route": &*claim.route, ":token": claim.token.as_bytes(),
-            ":now": session.now(), ":outcome": outcome, ":error": error,
-        },
+        params![session.now(), outcome, error, seq, &*claim.route, token],
     )
 }
 

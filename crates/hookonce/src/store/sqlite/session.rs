@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
-use rusqlite::{Connection, ErrorCode, OpenFlags, Params, named_params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, Params, params};
 
 use super::migrate;
 use crate::store::{Clock, StoreError};
@@ -32,6 +32,8 @@ pub(super) struct Session {
     counts: RefCell<BTreeMap<(Arc<str>, Count), i64>>,
     /// The open transaction made a task due.
     due: Cell<bool>,
+    /// What the open transaction knows of removed keys.
+    pruned_until: Cell<Option<Option<i64>>>,
     clock: Clock,
 }
 
@@ -83,7 +85,6 @@ impl Session {
         // could have made a partial index fit.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.pragma_update(None, "synchronous", "full")?;
-        connection.pragma_update(None, "wal_autocheckpoint", 4000)?;
         connection.pragma_update(None, "cache_size", -32_000)?;
         connection.pragma_update(None, "foreign_keys", true)?;
         let guard = Arc::new(Guard { opened: Instant::now(), until: AtomicU64::new(OPEN) });
@@ -96,8 +97,8 @@ impl Session {
         migrate::run(&connection, clock.now())?;
         let file = identity(path)?;
         let path = path.to_owned();
-        let (counts, due) = (RefCell::default(), Cell::new(false));
-        Ok(Self { connection, guard, file, path, counts, due, clock })
+        let (counts, due, pruned_until) = (RefCell::default(), Cell::default(), Cell::default());
+        Ok(Self { connection, guard, file, path, counts, due, pruned_until, clock })
     }
 
     /// Opens the file for reading only.
@@ -149,27 +150,38 @@ impl Session {
         self.due.take()
     }
 
+    /// The sender's time up to which keys were removed, asked for once a transaction.
+    pub(super) fn pruned_until(&self) -> rusqlite::Result<Option<i64>> {
+        if let Some(until) = self.pruned_until.get() {
+            return Ok(until);
+        }
+        let mut until = self.connection.prepare_cached(include_str!("pruned_until.sql"))?;
+        let until = until.query_row((), |row| row.get(0)).optional()?;
+        self.pruned_until.set(Some(until));
+        Ok(until)
+    }
+
     /// Writes what was counted, a row a source and count.
     pub(super) fn flush_counts(&self) -> rusqlite::Result<()> {
         let minute = self.now().div_euclid(60_000);
         for ((source, count), n) in self.counts.take() {
-            let parameters = named_params! {
-                ":minute": minute, ":source": &*source, ":what": count.as_str(), ":n": n,
-            };
+            let parameters = params![minute, &*source, count.as_str(), n];
             self.execute(include_str!("count.sql"), parameters)?;
         }
         Ok(())
     }
 
-    /// Forgets what a transaction that was rolled back had counted.
-    pub(super) fn forget(&self) {
+    /// Begins a transaction with nothing of the one before.
+    pub(super) fn begin(&self) -> rusqlite::Result<()> {
         self.counts.take();
         self.due.take();
+        self.pruned_until.take();
+        self.execute("begin immediate", ()).map(drop)
     }
 
     /// Touches the database as a write would, without writing.
     pub(super) fn probe(&self) -> rusqlite::Result<()> {
-        self.connection.prepare_cached(include_str!("pruned_until.sql"))?.exists(()).map(drop)
+        self.pruned_until().map(drop)
     }
 
     /// Runs a statement that gives no rows and says how many it changed.

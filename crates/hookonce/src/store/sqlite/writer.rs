@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rusqlite::ErrorCode;
 use tokio::sync::Notify;
 
+use super::checkpoint::Checkpoint;
 use super::queue::{Queue, Work};
 use super::session::{Session, is_of_the_database};
 use crate::store::{Clock, StoreError};
@@ -23,6 +24,7 @@ pub(super) struct Writer {
     path: PathBuf,
     clock: Clock,
     session: Option<Session>,
+    checkpoint: Checkpoint,
     /// Told when a commit made a task due.
     due: Arc<Notify>,
 }
@@ -40,8 +42,10 @@ enum Failed {
 impl Writer {
     /// Opens the file.
     pub(super) fn open(path: &Path, clock: Clock, due: Arc<Notify>) -> Result<Self, StoreError> {
-        let session = Some(Session::open(path, clock.clone())?);
-        Ok(Self { path: path.to_owned(), clock, session, due })
+        let checkpoint = Checkpoint::start(path)?;
+        let mut writer = Self { path: path.to_owned(), clock, session: None, checkpoint, due };
+        writer.session()?;
+        Ok(writer)
     }
 
     /// Does what comes until the queue is closed.
@@ -50,6 +54,9 @@ impl Writer {
             let own = batch.own.into_iter().filter(|work| !work.is_abandoned()).collect();
             self.commit(own);
             queue.put_back(self.commit_user(batch.user));
+            if let Some(session) = &self.session {
+                self.checkpoint.after_commit(&session.connection);
+            }
         }
     }
 
@@ -132,7 +139,7 @@ impl Writer {
         work: impl FnOnce(&Session) -> Result<(), Failed>,
     ) -> Result<(), Failed> {
         let session = self.session().map_err(Failed::Database)?;
-        let mut result = session.execute("begin immediate", ()).map_err(Failed::Work).map(drop);
+        let mut result = session.begin().map_err(Failed::Work);
         if result.is_ok() {
             result = work(session)
                 .and_then(|()| session.flush_counts().map_err(Failed::Work))
@@ -146,7 +153,6 @@ impl Writer {
         };
         let ended = session.connection.is_autocommit()
             || session.connection.execute_batch("rollback").is_ok();
-        session.forget();
         match failed {
             Failed::Work(error) if is_of_the_database(&error) => {
                 let busy = error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
@@ -170,7 +176,11 @@ impl Writer {
         }
         match &mut self.session {
             Some(session) => Ok(session),
-            none => Ok(none.insert(Session::open(&self.path, self.clock.clone())?)),
+            none => {
+                let mut session = Session::open(&self.path, self.clock.clone())?;
+                self.checkpoint.watch(&mut session.connection)?;
+                Ok(none.insert(session))
+            }
         }
     }
 }

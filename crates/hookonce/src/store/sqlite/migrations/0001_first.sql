@@ -6,10 +6,10 @@
 -- The other tables name an event by its seq, not by its id: a row then lands beside the row before
 -- it, where a random id would touch a page of its own.
 
--- What was seen. Insert-only, but for prune. autoincrement: a seq is never given twice, so that no
--- stale claim can meet another event under its number.
+-- What was seen. Insert-only, but for prune. Without autoincrement a seq may be given again once the
+-- newest event of all was pruned; a stale claim then meets another event's task, but not its token.
 create table hookonce_events (
-  seq integer primary key autoincrement,
+  seq integer primary key,
   id blob not null check (length(id) = 16),
   source text not null,
   key text not null,
