@@ -1,11 +1,11 @@
 //! Every write after a claim, each of them only while the claim's token holds.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::{OptionalExtension as _, named_params, params};
+use rusqlite::{named_params, params};
 
 use super::claim::millis;
+use super::insert::lane_id;
 use super::session::{Count, Session};
 use crate::store::{ERROR_LIMIT, Release, StoreError};
 use crate::task::{Claim, DeadLane, Outcome, StepState};
@@ -36,31 +36,25 @@ pub(super) fn finish(session: &Session, claim: &Claim, outcome: &Outcome) -> Wri
         Outcome::Retry { after, .. } => ("pending", Some(now + millis(*after)), false),
         Outcome::Dead { lane, .. } => ("dead", None, *lane == DeadLane::Hold),
     };
-    let mut update = session.connection.prepare_cached(include_str!("finish.sql"))?;
-    let finished = update
-        .query_row(
-            params![
-                state,
-                due_at,
-                holds,
-                now,
-                error,
-                claim.event.seq,
-                &*claim.route,
-                claim.token.as_bytes(),
-            ],
-            |row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<[u8; 16]>>(1)?)),
-        )
-        .optional()?;
-    let Some((source, lane_id)) = finished else { return Ok(Err(StoreError::Lost)) };
-    let source: Arc<str> = source.into();
+    let token = claim.token.as_bytes();
+    let finished = session.execute(
+        include_str!("finish.sql"),
+        params![state, due_at, holds, now, error, claim.event.seq, &*claim.route, token],
+    )?;
+    if finished == 0 {
+        return Ok(Err(StoreError::Lost));
+    }
+    let event = &claim.event;
     match outcome {
-        Outcome::Completed => session.count(&source, Count::Completed, 1),
-        Outcome::Dead { .. } => session.count(&source, Count::Dead, 1),
+        Outcome::Completed => session.count(&event.source, Count::Completed, 1),
+        Outcome::Dead { .. } => session.count(&event.source, Count::Dead, 1),
         Outcome::Retry { .. } => {}
     }
-    if let Some(lane_id) = lane_id {
-        pass_lane(session, lane_id)?;
+    if let Some(lane) = event.lane.as_deref()
+        && due_at.is_none()
+        && !holds
+    {
+        pass_lane(session, lane_id(&event.source, &claim.route, lane))?;
     }
     Ok(Ok(()))
 }

@@ -1,7 +1,5 @@
 //! Inserting events: the unique index decides what is new.
 
-use std::sync::Arc;
-
 use jiff::Timestamp;
 use rusqlite::{named_params, params};
 use sha2::{Digest as _, Sha256};
@@ -122,9 +120,9 @@ fn dead_reason(event: &NewEvent, pruned_until: Option<i64>) -> Option<&'static s
 }
 
 /// 128 bits of SHA-256 over source, route and lane, each closed by a byte that UTF-8 never has.
-fn lane_id(source: &Arc<str>, route: &Arc<str>, lane: &str) -> [u8; 16] {
+pub(super) fn lane_id(source: &str, route: &str, lane: &str) -> [u8; 16] {
     let mut hash = Sha256::new();
-    for part in [&**source, route, lane] {
+    for part in [source, route, lane] {
         hash.update(part.as_bytes());
         hash.update([0xff]);
     }

@@ -60,6 +60,8 @@ struct Waiting {
     intake: VecDeque<(Box<dyn Work>, usize, usize)>,
     user: VecDeque<Box<dyn Work>>,
     intake_bytes: usize,
+    /// The writer waits to be told.
+    sleeps: bool,
     closed: bool,
 }
 
@@ -103,8 +105,12 @@ impl Queue {
                 waiting.intake.push_back((work, events, bytes));
             }
         }
+        // The call costs a system call even where nobody sleeps.
+        let sleeps = waiting.sleeps;
         drop(waiting);
-        self.arrived.notify_one();
+        if sleeps {
+            self.arrived.notify_one();
+        }
         Ok(())
     }
 
@@ -116,7 +122,9 @@ impl Queue {
             if waiting.closed {
                 return None;
             }
+            waiting.sleeps = true;
             waiting = self.arrived.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+            waiting.sleeps = false;
         }
         // Where the processors are busy, the threads that are about to ask wait for this one's: let
         // them go first, as long as that brings something. Each flush then serves more of them. On

@@ -29,7 +29,7 @@ pub(super) struct Session {
     file: (u64, u64),
     path: PathBuf,
     /// What the open transaction adds to the minutes, written once at its end.
-    counts: RefCell<BTreeMap<(Arc<str>, Count), i64>>,
+    counts: RefCell<BTreeMap<String, [i64; Count::ALL.len()]>>,
     /// The open transaction made a task due.
     due: Cell<bool>,
     /// What the open transaction knows of removed keys.
@@ -49,6 +49,9 @@ pub(super) enum Count {
 }
 
 impl Count {
+    const ALL: [Self; 6] =
+        [Self::New, Self::Unrouted, Self::Duplicate, Self::Mismatch, Self::Completed, Self::Dead];
+
     fn as_str(self) -> &'static str {
         match self {
             Self::New => "new",
@@ -136,8 +139,14 @@ impl Session {
     }
 
     /// Adds to what is counted, once the transaction is committed.
-    pub(super) fn count(&self, source: &Arc<str>, count: Count, n: i64) {
-        *self.counts.borrow_mut().entry((source.clone(), count)).or_default() += n;
+    pub(super) fn count(&self, source: &str, count: Count, n: i64) {
+        let mut counts = self.counts.borrow_mut();
+        if !counts.contains_key(source) {
+            counts.insert(source.to_owned(), Default::default());
+        }
+        if let Some(counts) = counts.get_mut(source) {
+            counts[count as usize] += n;
+        }
     }
 
     /// Notes that a task became due, so that workers are woken once the transaction is committed.
@@ -164,9 +173,11 @@ impl Session {
     /// Writes what was counted, a row a source and count.
     pub(super) fn flush_counts(&self) -> rusqlite::Result<()> {
         let minute = self.now().div_euclid(60_000);
-        for ((source, count), n) in self.counts.take() {
-            let parameters = params![minute, &*source, count.as_str(), n];
-            self.execute(include_str!("count.sql"), parameters)?;
+        for (source, counts) in self.counts.take() {
+            for (count, n) in Count::ALL.into_iter().zip(counts).filter(|(_, n)| *n != 0) {
+                let parameters = params![minute, source, count.as_str(), n];
+                self.execute(include_str!("count.sql"), parameters)?;
+            }
         }
         Ok(())
     }

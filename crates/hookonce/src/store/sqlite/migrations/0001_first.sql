@@ -1,5 +1,8 @@
 -- Every table of the design, so that later versions only add to them.
 --
+-- A check names its words by `or`: for `in` with more than two, SQLite opens a temporary table at
+-- each write.
+--
 -- Times are milliseconds since 1970 on the store's clock, but for sent_at and received_at, which
 -- the sender and the receiver say. Ids, tokens and digests are their bytes.
 --
@@ -52,7 +55,8 @@ create table hookonce_tasks (
   source text not null,
   lane_id blob,
   priority integer not null,
-  state text not null check (state in ('pending', 'claimed', 'completed', 'dead')),
+  state text not null
+    check (state = 'pending' or state = 'claimed' or state = 'completed' or state = 'dead'),
   attempt integer not null default 0,
   max_attempts integer not null,
   run integer not null default 1,
@@ -102,7 +106,10 @@ create table hookonce_attempts (
   started_at integer not null,
   ended_at integer not null,
   outcome text not null
-    check (outcome in ('completed', 'retry', 'dead', 'released', 'lapsed')),
+    check (
+      outcome = 'completed' or outcome = 'retry' or outcome = 'dead' or outcome = 'released'
+      or outcome = 'lapsed'
+    ),
   error text,
   primary key (seq, route, epoch)
 ) without rowid;
@@ -149,7 +156,10 @@ create table hookonce_minutes (
   minute integer not null,
   source text not null,
   what text not null
-    check (what in ('new', 'unrouted', 'duplicate', 'mismatch', 'completed', 'dead')),
+    check (
+      what = 'new' or what = 'unrouted' or what = 'duplicate' or what = 'mismatch'
+      or what = 'completed' or what = 'dead'
+    ),
   n integer not null,
   primary key (minute, source, what)
 ) without rowid;
