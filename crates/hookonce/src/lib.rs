@@ -27,7 +27,7 @@
 //! | [`Step`] | a claimed event into an effect in the world | [`sink`]: HTTP, SQL, log |
 //!
 //! A [`Route`](route::Route) says which events go through which steps. Every route that takes an
-//! event has a [task](task) for it, independent of the others.
+//! event has a [task] for it, independent of the others.
 //!
 //! # To embed it
 //!
