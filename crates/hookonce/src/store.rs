@@ -5,6 +5,8 @@
 //! and due times are given as durations and measured on the store's own clock, so that nodes'
 //! clocks can't steal a lease. Every write after a claim names the claim's token, so that a worker
 //! that lost its claim can write nothing.
+//!
+//! Long because the contract and the words it is written in belong together.
 
 pub mod sqlite;
 

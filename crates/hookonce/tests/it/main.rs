@@ -7,4 +7,5 @@ mod meta;
 mod receiving;
 mod sinks;
 mod store;
+mod tidy;
 mod working;
