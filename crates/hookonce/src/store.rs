@@ -186,12 +186,17 @@ pub enum Parameter {
 }
 
 /// Why a claim is given back.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub enum Release {
     /// Nothing was run: no attempt is written down.
     Unstarted,
     /// Something was run and asked for more time.
-    NotYet(Duration),
+    NotYet {
+        /// How long to wait, on the store's clock.
+        after: Duration,
+        /// Why, for the attempt's record.
+        error: String,
+    },
 }
 
 /// How many tasks were moved, and how many left alone.

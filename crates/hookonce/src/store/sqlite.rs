@@ -131,7 +131,9 @@ impl SqliteStore {
             Class::Task | Class::User => Task::new(reply, work),
         };
         self.queue.push(Box::new(task), class)?;
-        answer.await.unwrap_or_else(|_| Err(StoreError::unavailable("the writer has ended")))
+        answer
+            .await
+            .unwrap_or_else(|_| Err(StoreError::unavailable("the writer broke off its work")))
     }
 
     /// Has the writer do what concerns a claim.
@@ -235,7 +237,7 @@ impl Store for SqliteStore {
     }
 
     async fn release(&self, claim: &Claim, release: Release) -> Result<(), StoreError> {
-        self.write_claim(claim, move |session, claim| finish::release(session, claim, release))
+        self.write_claim(claim, move |session, claim| finish::release(session, claim, &release))
             .await
     }
 

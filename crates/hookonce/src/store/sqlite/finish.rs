@@ -78,12 +78,12 @@ pub(super) fn record_step(
 }
 
 /// Gives a claim back.
-pub(super) fn release(session: &Session, claim: &Claim, release: Release) -> Written {
+pub(super) fn release(session: &Session, claim: &Claim, release: &Release) -> Written {
     let after = match release {
         Release::Unstarted => Duration::ZERO,
-        Release::NotYet(after) => {
-            write_attempt(session, claim, "released", None)?;
-            after
+        Release::NotYet { after, error } => {
+            write_attempt(session, claim, "released", Some(shortened(error, ERROR_LIMIT)))?;
+            *after
         }
     };
     let changed = session.execute(

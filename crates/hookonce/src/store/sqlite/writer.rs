@@ -4,6 +4,7 @@
 //! is committed at once, and a thousand at a time share one flush.
 
 use std::collections::VecDeque;
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use rusqlite::ErrorCode;
 use tokio::sync::Notify;
 
 use super::checkpoint::Checkpoint;
-use super::queue::{Queue, Work};
+use super::queue::{Batch, Queue, Work};
 use super::session::{Session, is_of_the_database};
 use crate::store::{Clock, StoreError};
 
@@ -51,12 +52,21 @@ impl Writer {
     /// Does what comes until the queue is closed.
     pub(super) fn run(mut self, queue: &Queue) {
         while let Some(batch) = queue.take() {
-            let own = batch.own.into_iter().filter(|work| !work.is_abandoned()).collect();
-            self.commit(own);
-            queue.put_back(self.commit_user(batch.user));
-            if let Some(session) = &self.session {
-                self.checkpoint.after_commit(&session.connection);
+            // Code of a caller may panic here. Its transaction ends with the connection, whoever
+            // waits for a piece of the batch is told, and the writer goes on.
+            let round = AssertUnwindSafe(|| self.round(queue, batch));
+            if std::panic::catch_unwind(round).is_err() {
+                self.session = None;
             }
+        }
+    }
+
+    fn round(&mut self, queue: &Queue, batch: Batch) {
+        let own = batch.own.into_iter().filter(|work| !work.is_abandoned()).collect();
+        self.commit(own);
+        queue.put_back(self.commit_user(batch.user));
+        if let Some(session) = &self.session {
+            self.checkpoint.after_commit(&session.connection);
         }
     }
 
