@@ -1,6 +1,6 @@
 //! The server from outside: development mode, the first event, the shutdown.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 

@@ -88,12 +88,11 @@ fn request(meta: &Meta, n: usize) -> Box<[u8]> {
         r#"{{"object":"whatsapp_business_account","entry":[{{"id":"100000000000001","changes":[{{"field":"messages","value":{{"messaging_product":"whatsapp","metadata":{{"display_phone_number":"15550002222","phone_number_id":"200000000000001"}},"contacts":[{{"profile":{{"name":"Test User"}},"wa_id":"{who}"}}],"messages":[{{"from":"{who}","id":"wamid.HBgLMTU1NTAwMDExMTEVAgASGBQ{n:012}","timestamp":"1760000000","type":"text","text":{{"body":"hello"}}}}]}}}}]}}]}}"#
     );
     let signature = meta.sign(body.as_bytes()).unwrap_or_default();
-    let signature: String =
-        signature.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let (name, value) = &signature[0];
     let length = body.len();
     format!(
         "POST /webhooks/meta HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n\
-         {signature}content-length: {length}\r\n\r\n{body}"
+         {name}: {value}\r\ncontent-length: {length}\r\n\r\n{body}"
     )
     .into_bytes()
     .into()

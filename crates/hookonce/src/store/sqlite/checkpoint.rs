@@ -50,7 +50,7 @@ impl Checkpoint {
                     // What can't be moved now stays in the log and is as safe there.
                     match &connection {
                         Some(open) if run(open).is_ok() => {
-                            done.store(NEARLY_DONE, Ordering::Release)
+                            done.store(NEARLY_DONE, Ordering::Release);
                         }
                         _ => connection = None,
                     }

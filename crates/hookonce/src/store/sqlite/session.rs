@@ -1,6 +1,6 @@
 //! One connection to the file: how it is opened, and what its errors mean to a person.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,8 +32,8 @@ pub(super) struct Session {
     counts: RefCell<BTreeMap<String, [i64; Count::ALL.len()]>>,
     /// The open transaction made a task due.
     due: Cell<bool>,
-    /// What the open transaction knows of removed keys.
-    pruned_until: Cell<Option<Option<i64>>>,
+    /// The sender's time up to which keys were removed, once the open transaction has asked.
+    pruned_until: OnceCell<Option<i64>>,
     clock: Clock,
 }
 
@@ -100,7 +100,7 @@ impl Session {
         migrate::run(&connection, clock.now())?;
         let file = identity(path)?;
         let path = path.to_owned();
-        let (counts, due, pruned_until) = (RefCell::default(), Cell::default(), Cell::default());
+        let (counts, due, pruned_until) = (RefCell::default(), Cell::default(), OnceCell::new());
         Ok(Self { connection, guard, file, path, counts, due, pruned_until, clock })
     }
 
@@ -162,12 +162,11 @@ impl Session {
     /// The sender's time up to which keys were removed, asked for once a transaction.
     pub(super) fn pruned_until(&self) -> rusqlite::Result<Option<i64>> {
         if let Some(until) = self.pruned_until.get() {
-            return Ok(until);
+            return Ok(*until);
         }
         let mut until = self.connection.prepare_cached(include_str!("pruned_until.sql"))?;
         let until = until.query_row((), |row| row.get(0)).optional()?;
-        self.pruned_until.set(Some(until));
-        Ok(until)
+        Ok(*self.pruned_until.get_or_init(|| until))
     }
 
     /// Writes what was counted, a row a source and count.
@@ -183,7 +182,7 @@ impl Session {
     }
 
     /// Begins a transaction with nothing of the one before.
-    pub(super) fn begin(&self) -> rusqlite::Result<()> {
+    pub(super) fn begin(&mut self) -> rusqlite::Result<()> {
         self.counts.take();
         self.due.take();
         self.pruned_until.take();

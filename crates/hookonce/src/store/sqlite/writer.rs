@@ -180,7 +180,7 @@ impl Writer {
         }
     }
 
-    fn session(&mut self) -> Result<&Session, StoreError> {
+    fn session(&mut self) -> Result<&mut Session, StoreError> {
         if let Some(session) = &self.session {
             session.check_in_place()?;
         }
