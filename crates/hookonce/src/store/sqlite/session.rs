@@ -167,6 +167,17 @@ impl Session {
         self.due.take();
     }
 
+    /// Moves the whole log into the database, so that it begins anew; says whether that was done.
+    /// The room that somebody made on a full disk would otherwise go to the log, and the database
+    /// could not take in what is in it.
+    pub(super) fn begin_log_anew(&self) -> bool {
+        let moved = self.connection.query_row("pragma wal_checkpoint(passive)", (), |row| {
+            let (pages, moved): (i64, i64) = (row.get(1)?, row.get(2)?);
+            Ok(pages == moved)
+        });
+        moved.unwrap_or(false)
+    }
+
     /// Touches the database as a write would, without writing.
     pub(super) fn probe(&self) -> rusqlite::Result<()> {
         self.connection.prepare_cached(include_str!("pruned_until.sql"))?.exists(()).map(drop)

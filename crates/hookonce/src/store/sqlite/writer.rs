@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rusqlite::ErrorCode;
 use tokio::sync::Notify;
 
+use super::disk;
 use super::queue::{Queue, Work};
 use super::session::{Session, is_of_the_database};
 use crate::store::{Clock, StoreError};
@@ -18,11 +19,16 @@ use crate::store::{Clock, StoreError};
 /// After how long a round of user statements gives way to intake.
 const USER_ROUND: Duration = Duration::from_millis(100);
 
+/// Room enough for the log to grow as it does ordinarily.
+const LOG_ROOM: u64 = 64 << 20;
+
 /// The writer's state: its connection, if it has one that works.
 pub(super) struct Writer {
     path: PathBuf,
     clock: Clock,
     session: Option<Session>,
+    /// The disk was full: until there is room again, the log begins anew before each transaction.
+    is_tight: bool,
     /// Told when a commit made a task due.
     due: Arc<Notify>,
 }
@@ -41,7 +47,7 @@ impl Writer {
     /// Opens the file.
     pub(super) fn open(path: &Path, clock: Clock, due: Arc<Notify>) -> Result<Self, StoreError> {
         let session = Some(Session::open(path, clock.clone())?);
-        Ok(Self { path: path.to_owned(), clock, session, due })
+        Ok(Self { path: path.to_owned(), clock, session, is_tight: false, due })
     }
 
     /// Does what comes until the queue is closed.
@@ -131,6 +137,10 @@ impl Writer {
         &mut self,
         work: impl FnOnce(&Session) -> Result<(), Failed>,
     ) -> Result<(), Failed> {
+        if self.is_tight {
+            let is_anew = self.session().map_err(Failed::Database)?.begin_log_anew();
+            self.is_tight = !is_anew || disk::free(&self.path).unwrap_or(0) < LOG_ROOM;
+        }
         let session = self.session().map_err(Failed::Database)?;
         let mut result = session.execute("begin immediate", ()).map_err(Failed::Work).map(drop);
         if result.is_ok() {
@@ -150,6 +160,7 @@ impl Writer {
         match failed {
             Failed::Work(error) if is_of_the_database(&error) => {
                 let busy = error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
+                self.is_tight |= error.sqlite_error_code() == Some(ErrorCode::DiskFull);
                 if !busy || !ended {
                     self.session = None;
                 }
