@@ -6,6 +6,7 @@
 mod checkpoint;
 mod claim;
 mod finish;
+mod flush;
 mod insert;
 mod migrate;
 mod prune;

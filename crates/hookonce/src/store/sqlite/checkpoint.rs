@@ -17,7 +17,7 @@ use crate::store::StoreError;
 
 /// From how many pages on the log is moved: the more, the less often a page is moved that changes
 /// again soon. 32 MiB.
-const PAGES: u32 = 8000;
+const PAGES: u32 = 16_000;
 
 /// The log is as short as it should be, or being moved.
 const RESTING: u8 = 0;

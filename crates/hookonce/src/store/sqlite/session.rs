@@ -11,6 +11,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, Params, params};
 
+use super::flush::{self, Log};
 use super::migrate;
 use crate::store::{Clock, StoreError};
 
@@ -25,6 +26,8 @@ pub(super) struct Session {
     pub(super) connection: Connection,
     /// On while a user's statement is being run.
     guard: Arc<Guard>,
+    /// The connection's log.
+    pub(super) log: Log,
     /// The file that was opened, to notice when it was moved away.
     file: (u64, u64),
     path: PathBuf,
@@ -87,8 +90,9 @@ impl Session {
         // Otherwise most statements are planned anew at each run, since the value of a parameter
         // could have made a partial index fit.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-        connection.pragma_update(None, "synchronous", "full")?;
-        connection.pragma_update(None, "cache_size", -32_000)?;
+        // Not `full`: the flush of the log is ours, see `flush`.
+        connection.pragma_update(None, "synchronous", "normal")?;
+        connection.pragma_update(None, "cache_size", -16_000)?;
         connection.pragma_update(None, "foreign_keys", true)?;
         let guard = Arc::new(Guard { opened: Instant::now(), until: AtomicU64::new(OPEN) });
         let limit = guard.clone();
@@ -98,10 +102,11 @@ impl Session {
             if rule.is_on() { authorize(&context.action) } else { Authorization::Allow }
         }))?;
         migrate::run(&connection, clock.now())?;
-        let file = identity(path)?;
+        let (file, log) =
+            (identity(path)?, flush::open_log(path).map_err(|error| unseen(path, error))?);
         let path = path.to_owned();
         let (counts, due, pruned_until) = (RefCell::default(), Cell::default(), OnceCell::new());
-        Ok(Self { connection, guard, file, path, counts, due, pruned_until, clock })
+        Ok(Self { connection, guard, log, file, path, counts, due, pruned_until, clock })
     }
 
     /// Opens the file for reading only.
@@ -288,11 +293,15 @@ fn make_private(path: &Path) -> Result<bool, StoreError> {
 
 fn identity(path: &Path) -> Result<(u64, u64), StoreError> {
     use std::os::unix::fs::MetadataExt as _;
-    let file = std::fs::metadata(path).map_err(|error| StoreError::Unavailable {
+    let file = std::fs::metadata(path).map_err(|error| unseen(path, error))?;
+    Ok((file.dev(), file.ino()))
+}
+
+fn unseen(path: &Path, error: std::io::Error) -> StoreError {
+    StoreError::Unavailable {
         message: format!("`{}` can't be seen: {error}", path.display()),
         source: Some(Box::new(error)),
-    })?;
-    Ok((file.dev(), file.ino()))
+    }
 }
 
 /// Whether an error tells of the database rather than of a statement: then all that was to be

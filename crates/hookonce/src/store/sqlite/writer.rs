@@ -1,6 +1,6 @@
 //! The one thread that writes: it commits what has queued up as one transaction.
 //!
-//! There is no timer: while a commit waits for the disk, the next batch gathers. So a lone request
+//! There is no timer: while one batch is flushed, the next gathers and is written. So a lone request
 //! is committed at once, and a thousand at a time share one flush.
 
 use std::collections::VecDeque;
@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 
 use super::checkpoint::{self, Checkpoint};
 use super::disk;
+use super::flush::{Flush, Log};
 use super::queue::{Batch, Queue, Work};
 use super::session::{Session, is_of_the_database};
 use crate::store::{Clock, StoreError};
@@ -34,6 +35,9 @@ pub(super) struct Writer {
     /// The room that somebody made would otherwise go to the log, and the database could not take
     /// in what is in it.
     is_tight: bool,
+    flush: Flush,
+    /// A flush failed, and what it left in doubt is not settled.
+    is_in_doubt: bool,
     /// Told when a commit made a task due.
     due: Arc<Notify>,
 }
@@ -51,8 +55,16 @@ enum Failed {
 impl Writer {
     /// Opens the file.
     pub(super) fn open(path: &Path, clock: Clock, due: Arc<Notify>) -> Result<Self, StoreError> {
-        let (path, checkpoint) = (path.to_owned(), Checkpoint::start(path)?);
-        let mut writer = Self { path, clock, session: None, checkpoint, is_tight: false, due };
+        let mut writer = Self {
+            path: path.to_owned(),
+            clock,
+            session: None,
+            checkpoint: Checkpoint::start(path)?,
+            is_tight: false,
+            flush: Flush::start()?,
+            is_in_doubt: false,
+            due,
+        };
         writer.session()?;
         Ok(writer)
     }
@@ -88,7 +100,7 @@ impl Writer {
             works.iter_mut().try_for_each(|work| work.run(session)).map_err(Failed::Work)
         };
         match self.transaction(run) {
-            Ok(()) => tell(works, None),
+            Ok(log) => self.tell_committed(log, works),
             Err(Failed::Work(_) | Failed::Ended) if works.len() > 1 => {
                 for work in works {
                     self.commit(vec![work]);
@@ -126,7 +138,7 @@ impl Writer {
             Ok(())
         });
         match together {
-            Ok(()) => tell(run, None),
+            Ok(log) => self.tell_committed(log, run),
             Err(Failed::Database(error)) => tell(run, Some(error)),
             Err(_) => run.into_iter().for_each(|work| self.commit_alone(work)),
         }
@@ -143,25 +155,36 @@ impl Writer {
             Ok(())
         });
         match result {
-            Ok(()) => work.tell(Ok(())),
+            Ok(log) => self.tell_committed(log, vec![work]),
             // It has its own answer: why it was refused.
             Err(Failed::Ended) if work.is_refused() => work.tell(Ok(())),
             Err(failed) => work.tell(Err(failed.into())),
         }
     }
 
-    /// Runs `work` in a transaction and commits it. A connection that broke is opened anew by the
-    /// next one, so that the store comes back by itself once the cause is gone.
+    /// Tells everybody their own answer: once the log is flushed, if anything was written.
+    fn tell_committed(&self, log: Option<Log>, works: Vec<Box<dyn Work>>) {
+        match log {
+            Some(log) => self.flush.tell(log, works),
+            None => tell(works, None),
+        }
+    }
+
+    /// Runs `work` in a transaction and commits it; gives the log that is to be flushed, if anything
+    /// was written. A connection that broke is opened anew by the next transaction, so that the
+    /// store comes back by itself once the cause is gone.
     fn transaction(
         &mut self,
         work: impl FnOnce(&Session) -> Result<(), Failed>,
-    ) -> Result<(), Failed> {
+    ) -> Result<Option<Log>, Failed> {
+        self.settle_log()?;
         if self.is_tight {
             let session = self.session().map_err(Failed::Database)?;
             let is_anew = checkpoint::run(&session.connection).unwrap_or(false);
             self.is_tight = !is_anew || disk::free(&self.path).unwrap_or(0) < LOG_ROOM;
         }
         let session = self.session().map_err(Failed::Database)?;
+        let changes = session.connection.total_changes();
         let mut result = session.begin().map_err(Failed::Work);
         if result.is_ok() {
             result = work(session)
@@ -169,10 +192,12 @@ impl Writer {
                 .and_then(|()| session.execute("commit", ()).map(drop).map_err(Failed::Work));
         }
         let Err(failed) = result else {
+            let wrote = session.connection.total_changes() != changes;
+            let log = wrote.then(|| session.log.clone());
             if session.take_due() {
                 self.due.notify_one();
             }
-            return Ok(());
+            return Ok(log);
         };
         let ended = session.connection.is_autocommit()
             || session.connection.execute_batch("rollback").is_ok();
@@ -192,6 +217,21 @@ impl Writer {
                 Err(failed)
             }
         }
+    }
+
+    /// After a flush that failed: what is in the log may be read but never get to the disk. Moved into
+    /// the database it is written anew; until then nothing is.
+    fn settle_log(&mut self) -> Result<(), Failed> {
+        self.is_in_doubt |= self.flush.take_failed();
+        if self.is_in_doubt {
+            let session = self.session().map_err(Failed::Database)?;
+            self.is_in_doubt = !checkpoint::run(&session.connection).map_err(Failed::Work)?;
+        }
+        if self.is_in_doubt {
+            let message = "the disk failed to take the database's log; trying to write it anew";
+            return Err(Failed::Database(StoreError::unavailable(message)));
+        }
+        Ok(())
     }
 
     fn session(&mut self) -> Result<&mut Session, StoreError> {
