@@ -126,16 +126,6 @@ impl Queue {
             waiting = self.arrived.wait(waiting).unwrap_or_else(PoisonError::into_inner);
             waiting.sleeps = false;
         }
-        // Where the processors are busy, the threads that are about to ask wait for this one's: let
-        // them go first, as long as that brings something. Each flush then serves more of them. On
-        // an idle machine this returns at once.
-        let mut seen = 0;
-        while waiting.len() > seen && seen < BATCH_LIMIT {
-            seen = waiting.len();
-            drop(waiting);
-            std::thread::yield_now();
-            waiting = self.lock();
-        }
         Some(waiting.take())
     }
 

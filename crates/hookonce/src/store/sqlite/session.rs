@@ -92,7 +92,7 @@ impl Session {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         // Not `full`: the flush of the log is ours, see `flush`.
         connection.pragma_update(None, "synchronous", "normal")?;
-        connection.pragma_update(None, "cache_size", -16_000)?;
+        connection.pragma_update(None, "cache_size", -8000)?;
         connection.pragma_update(None, "foreign_keys", true)?;
         let guard = Arc::new(Guard { opened: Instant::now(), until: AtomicU64::new(OPEN) });
         let limit = guard.clone();
