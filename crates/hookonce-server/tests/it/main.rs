@@ -11,3 +11,5 @@ mod setup;
 mod signing;
 
 mod serving;
+
+mod cases;
