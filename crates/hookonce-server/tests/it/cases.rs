@@ -9,10 +9,14 @@ mod bot;
 mod client;
 mod stand;
 
+mod db;
 mod dup;
 mod false_;
+mod http;
 mod ident;
+mod job;
 mod lost;
+mod ord;
 mod sig;
 mod stat;
 mod types;

@@ -53,6 +53,11 @@ impl Client {
         self.answer().expect("the server answers")
     }
 
+    /// Sends as long as the server takes it; says whether it did.
+    pub(crate) fn try_send(&self, bytes: impl AsRef<[u8]>) -> bool {
+        (&self.stream).write_all(bytes.as_ref()).is_ok()
+    }
+
     /// Reads one answer; `None` where the connection ends before one.
     pub(crate) fn answer(&mut self) -> Option<Answer> {
         let (head, body) = read(&mut self.stream)?;

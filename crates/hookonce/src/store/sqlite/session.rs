@@ -167,9 +167,10 @@ impl Session {
         self.due.take();
     }
 
-    /// Touches the database as a write would, without writing.
+    /// Touches the pages that storing an event would, without writing: damage there refuses intake,
+    /// so readiness has to see it.
     pub(super) fn probe(&self) -> rusqlite::Result<()> {
-        self.connection.prepare_cached(include_str!("pruned_until.sql"))?.exists(()).map(drop)
+        self.connection.prepare_cached(include_str!("probe.sql"))?.exists(()).map(drop)
     }
 
     /// Runs a statement that gives no rows and says how many it changed.
