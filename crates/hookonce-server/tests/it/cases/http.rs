@@ -75,7 +75,8 @@ fn http_04_a_chunked_body_is_a_body() {
         "POST {PATH} HTTP/1.1\r\nHost: x\r\nX-Hub-Signature-256: {}\r\n",
         signature(body.as_bytes())
     );
-    let chunks: String = body.chars().map(|c| format!("1;name=\"value\"\r\n{c}\r\n")).collect();
+    let chunk = |c| format!("1;name=\"value\"\r\n{c}\r\n");
+    let chunks = body.chars().map(chunk).collect::<Vec<_>>().concat();
     let end = "0\r\nX-Trailer: x\r\nX-Hub-Signature-256: sha256=00\r\n\r\n";
     let chunked = format!("{head}Transfer-Encoding: chunked\r\n\r\n{chunks}{end}");
     assert_eq!(stand.ask(chunked).counts(), (0, 1));
@@ -112,7 +113,7 @@ fn http_06_a_deep_body_is_kept_and_kills_nothing() {
             assert_eq!(stand.show(&key)["payload"], body);
         }
     }
-    let deep = format!(r#"{}1{}"#, r#"{"a":"#.repeat(100), "}".repeat(100));
+    let deep = format!("{}1{}", r#"{"a":"#.repeat(100), "}".repeat(100));
     let text = format!(r#""messages":[{{"id":"DEEP","from":"1","type":"text","text":{deep}}}]"#);
     assert_eq!(stand.post(envelope(&text)).counts(), (1, 0));
     assert!(stand.effects().contains(&message("DEEP")));
