@@ -9,6 +9,8 @@ mod bot;
 mod client;
 mod stand;
 
+mod corpus;
+
 mod db;
 mod dup;
 mod false_;

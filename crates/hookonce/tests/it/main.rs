@@ -8,3 +8,5 @@ mod receiving;
 mod sinks;
 mod store;
 mod working;
+
+mod cases;
