@@ -53,6 +53,7 @@ fn ident_04_the_lane_is_the_user_id_as_soon_as_there_is_one() {
     assert_eq!(bot.keys(), ["", "A", "B"].map(|end| message(&format!("wamid.TESTIDN04{end}"))));
 }
 
+/// Fails when `assign` in `route.rs` leaves `ordered` false.
 #[test]
 fn ident_05_first_contacts_at_the_same_time_are_handled_one_after_the_other() {
     let running = Arc::new(AtomicU32::new(0));

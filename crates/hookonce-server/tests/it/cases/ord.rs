@@ -8,7 +8,7 @@ use super::case::Case;
 use super::client::signed;
 use super::stand::{Stand, connect, message, texts};
 
-/// Two processes with 64 slots each.
+/// Two processes with 64 slots each. Fails when `assign` in `route.rs` leaves `ordered` false.
 #[test]
 fn ord_01_a_burst_of_one_user_is_handled_one_by_one_and_others_beside_it() {
     let gate = Gate::default();

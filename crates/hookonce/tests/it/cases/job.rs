@@ -36,6 +36,7 @@ store_test!(job_01_a_claim_is_always_either_its_workers_or_the_janitors, |bed: B
 });
 
 store_test!(
+    /// Fails when `token = :token` is taken out of `finish.sql`.
     job_03_a_worker_of_the_same_name_that_lost_its_claim_changes_nothing,
     |bed: Bed| async move {
         bed.sql.run("create table ledger (id text)");
@@ -73,7 +74,9 @@ store_test!(
     }
 );
 
-store_test!(job_04_a_late_extension_does_not_steal_the_lease_back, |bed: Bed| async move {
+store_test!(
+/// Fails when `lease_until > :now` is taken out of `extend.sql`.
+job_04_a_late_extension_does_not_steal_the_lease_back, |bed: Bed| async move {
     bed.insert([new("a")]).await;
     let old = bed.claim_one().await;
     // Late, but before anybody else came: the lease has ended all the same.
