@@ -1,4 +1,5 @@
-//! JOB: claims, leases and attempts.
+//! JOB: claims, leases and attempts. Leases are as long as a busy machine may stall, for one that
+//! lapses without need is an attempt more.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +19,7 @@ fn job_01_a_claim_of_a_process_that_died_in_its_handler_is_taken_over() {
         }
         DONE
     });
-    let mut stand = Stand::bot(&bot, "lease = \"200ms\"");
+    let mut stand = Stand::bot(&bot, "lease = \"1s\"");
     assert_eq!(stand.send("JOB-01").counts(), (1, 0));
     bot.called(1);
     stand.kill();
@@ -44,7 +45,7 @@ fn job_03_a_worker_that_comes_back_after_its_lease_writes_nothing() {
         held[call.n - 1].pass();
         DONE
     });
-    let stand = Stand::bot(&bot, "lease = \"300ms\"");
+    let stand = Stand::bot(&bot, "lease = \"1s\"");
     assert_eq!(stand.send("JOB-03").counts(), (1, 0));
     bot.called(1);
     stand.signal("STOP");
@@ -75,7 +76,7 @@ fn job_07_an_event_that_kills_its_process_dies_after_its_attempts_and_holds_up_n
         }
         DONE
     });
-    let mut stand = Stand::bot(&bot, "lease = \"200ms\"\nmax_attempts = 3");
+    let mut stand = Stand::bot(&bot, "lease = \"1s\"\nmax_attempts = 3");
     *victim.lock().unwrap() = stand.server().pid();
     assert_eq!(stand.send("JOB-07").counts(), (1, 0));
     for n in 1..=3 {
@@ -109,7 +110,7 @@ fn job_13_a_stop_finishes_what_it_can_and_loses_nothing() {
         told.pass();
         DONE
     });
-    let mut stand = Stand::bot(&bot, "lease = \"500ms\"\norder = \"none\"");
+    let mut stand = Stand::bot(&bot, "lease = \"2s\"\norder = \"none\"");
     let ids: Vec<_> = (0..5).flat_map(|n| [format!("SLOW{n}"), format!("FAST{n}")]).collect();
     let body = texts(ids.iter().map(|id| ("15550100011", id.as_str())));
     assert_eq!(stand.post(body).counts(), (10, 0));
