@@ -40,18 +40,18 @@ pub(crate) fn sample(config: &Config, listen: &str) -> anyhow::Result<String> {
 /// duplicate, and not be printed.
 fn sample_body(now: i64, random: &str) -> String {
     let message = json!({
-        "from": "16505551234", "id": format!("wamid.{random}"), "timestamp": now.to_string(),
+        "from": "15550001111", "id": format!("wamid.{random}"), "timestamp": now.to_string(),
         "type": "text", "text": { "body": "Hello, once" }
     });
     let value = json!({
         "messaging_product": "whatsapp",
         "metadata": {
-            "display_phone_number": "15550783881", "phone_number_id": "106540352242922"
+            "display_phone_number": "15550002222", "phone_number_id": "200000000000001"
         },
-        "contacts": [{ "profile": { "name": "Sheena Nelson" }, "wa_id": "16505551234" }],
+        "contacts": [{ "profile": { "name": "Test User" }, "wa_id": "15550001111" }],
         "messages": [message]
     });
     let change = json!({ "field": "messages", "value": value });
-    let entry = json!({ "id": "102290129340398", "changes": [change] });
+    let entry = json!({ "id": "100000000000001", "changes": [change] });
     json!({ "object": "whatsapp_business_account", "entry": [entry] }).to_string()
 }

@@ -19,7 +19,12 @@ pub(crate) fn run(page: Page) -> anyhow::Result<()> {
 }
 
 const GENERATED: &str =
-    "<!-- Generated: change the program's texts, then `UPDATE=1 cargo test`. -->";
+    "<!-- Generated: change the program's texts, then `UPDATE=1 cargo test --workspace`. -->";
+
+/// Where metrics are to be had.
+const METRICS_ARE: &str = "The library counts these through the `metrics` facade: a program that \
+     embeds it installs a recorder before it makes the receiver. `hookonce serve` installs none in \
+     this version.";
 
 fn configuration() -> Result<String, std::fmt::Error> {
     let mut page = format!(
@@ -85,8 +90,9 @@ fn cli() -> Result<String, std::fmt::Error> {
 }
 
 fn metrics() -> Result<String, std::fmt::Error> {
-    let mut page =
-        format!("# Metrics\n\n{GENERATED}\n\n| metric | kind | unit | labels | meaning |\n");
+    let mut page = format!(
+        "# Metrics\n\n{GENERATED}\n\n{METRICS_ARE}\n\n| metric | kind | unit | labels | meaning |\n"
+    );
     page.push_str("|---|---|---|---|---|\n");
     for metric in hookonce::telemetry::METRICS {
         let label = |(name, values): &(&str, &str)| format!("`{name}`: {values}");

@@ -2,6 +2,8 @@
 //!
 //! Builds no tree, converts no number and never recurses, so that neither a digit nor the stack is
 //! lost to any input. Of a repeated member the last counts, as with most parsers.
+//!
+//! Long because its tests stand at its foot.
 
 mod readable;
 

@@ -56,7 +56,18 @@ pub struct NewEvent {
     /// Why it can't be handled, if it can't: its tasks are then dead on arrival.
     pub unreadable: Option<&'static str>,
     /// The routes that want it.
-    pub tasks: Vec<crate::task::NewTask>,
+    pub tasks: Vec<NewTask>,
+}
+
+/// A task that is to be stored with its event.
+#[derive(Debug, Clone)]
+pub struct NewTask {
+    /// The name of the route that wants the event.
+    pub route: Arc<str>,
+    /// After how many attempts the task is dead.
+    pub max_attempts: u32,
+    /// The task waits for the earlier ones of its event's lane.
+    pub ordered: bool,
 }
 
 /// An event as it is stored.

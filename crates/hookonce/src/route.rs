@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::event::NewEvent;
+use crate::event::{NewEvent, NewTask};
 use crate::retry::RetryPolicy;
 use crate::step::Step;
-use crate::task::NewTask;
 
 /// A rule: events of these sources and kinds go through these steps.
 #[derive(Debug, Clone)]

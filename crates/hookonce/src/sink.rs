@@ -9,8 +9,8 @@
 //! | [`sql`] | a constraint is violated, a value doesn't fit; not an SQL store | | | everything else |
 //! | [`log`](mod@log) | the event is gone | | | the output can't be written, the store can't be read |
 //!
-//! *Transient* counts as an attempt and is retried by the route's policy; *not yet* and *sink down*
-//! cost none. When the outcome is unknown (no answer in time) the step runs again: whoever is called
+//! *Transient* counts as an attempt and is retried by the route's policy, and so does *sink down* as
+//! long as nothing watches over a sink's state; *not yet* costs none. When the outcome is unknown (no answer in time) the step runs again: whoever is called
 //! tells the copies apart by the idempotency key.
 
 pub mod http;

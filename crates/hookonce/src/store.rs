@@ -5,6 +5,8 @@
 //! and due times are given as durations and measured on the store's own clock, so that nodes'
 //! clocks can't steal a lease. Every write after a claim names the claim's token, so that a worker
 //! that lost its claim can write nothing.
+//!
+//! Long because the contract and the words it is written in belong together.
 
 pub mod sqlite;
 
@@ -184,12 +186,17 @@ pub enum Parameter {
 }
 
 /// Why a claim is given back.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub enum Release {
     /// Nothing was run: no attempt is written down.
     Unstarted,
     /// Something was run and asked for more time.
-    NotYet(Duration),
+    NotYet {
+        /// How long to wait, on the store's clock.
+        after: Duration,
+        /// Why, for the attempt's record.
+        error: String,
+    },
 }
 
 /// How many tasks were moved, and how many left alone.

@@ -12,16 +12,7 @@ use serde::Serialize;
 
 use crate::event::{Event, EventId};
 
-/// A task that is to be stored with its event.
-#[derive(Debug, Clone)]
-pub struct NewTask {
-    /// The name of the route that wants the event.
-    pub route: Arc<str>,
-    /// After how many attempts the task is dead.
-    pub max_attempts: u32,
-    /// The task waits for the earlier ones of its event's lane.
-    pub ordered: bool,
-}
+pub use crate::event::NewTask;
 
 /// The name of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]

@@ -3,6 +3,7 @@
 //! Lanes are settled inside `insert`, `finish`, `replay` and `bury`: there is one writer, so there
 //! is no race. Several processes may share the file; each waits for the other's transaction.
 
+mod checkpoint;
 mod claim;
 mod finish;
 mod insert;
@@ -130,7 +131,9 @@ impl SqliteStore {
             Class::Task | Class::User => Task::new(reply, work),
         };
         self.queue.push(Box::new(task), class)?;
-        answer.await.unwrap_or_else(|_| Err(StoreError::unavailable("the writer has ended")))
+        answer
+            .await
+            .unwrap_or_else(|_| Err(StoreError::unavailable("the writer broke off its work")))
     }
 
     /// Has the writer do what concerns a claim.
@@ -234,7 +237,7 @@ impl Store for SqliteStore {
     }
 
     async fn release(&self, claim: &Claim, release: Release) -> Result<(), StoreError> {
-        self.write_claim(claim, move |session, claim| finish::release(session, claim, release))
+        self.write_claim(claim, move |session, claim| finish::release(session, claim, &release))
             .await
     }
 

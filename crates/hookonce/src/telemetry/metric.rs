@@ -136,6 +136,13 @@ pub const METRICS: &[Metric] = &[
         labels: &[ROUTE],
         help: "Claims that a worker found taken over",
     },
+    Metric {
+        name: "hookonce_store_errors_total",
+        kind: MetricKind::Counter,
+        unit: Unit::Count,
+        labels: &[("operation", "claim, write, janitor")],
+        help: "What the store could not do for workers and the janitor; each is tried again",
+    },
 ];
 
 /// Tells the recorder what each metric is; once, after it is installed.

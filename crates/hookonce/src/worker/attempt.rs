@@ -23,7 +23,7 @@ enum Ended {
     /// The outcome is still to be written.
     With(Outcome),
     /// To be given back: this attempt doesn't count.
-    NotYet(Duration),
+    NotYet(Release),
     /// Somebody else has the task.
     Lost,
 }
@@ -63,8 +63,8 @@ async fn steps(store: &dyn Store, route: &Route, claim: &Claim) -> Ended {
             Ok(None) => continue,
             Err(failure) => failure,
         };
-        if let Failure::NotYet { after, .. } = failure {
-            return Ended::NotYet(after);
+        if let Failure::NotYet { after, error } = failure {
+            return Ended::NotYet(Release::NotYet { after, error });
         }
         let (attempt, max) = (claim.attempt, claim.max_attempts);
         return Ended::With(retry::outcome(&route.retry, attempt, max, failure, fastrand::f64()));
@@ -116,7 +116,7 @@ async fn write(store: &dyn Store, claim: &Claim, ended: Ended) -> Ended {
         let written = match &ended {
             Ended::Finished | Ended::Lost => return ended,
             Ended::With(outcome) => store.finish(claim, outcome).await,
-            Ended::NotYet(after) => store.release(claim, Release::NotYet(*after)).await,
+            Ended::NotYet(release) => store.release(claim, release.clone()).await,
         };
         match written {
             Ok(()) => return ended,

@@ -7,6 +7,7 @@ mod meta;
 mod receiving;
 mod sinks;
 mod store;
+mod tidy;
 mod working;
 
 mod cases;

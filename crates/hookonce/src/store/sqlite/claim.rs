@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::{Row, named_params};
+use rusqlite::{Row, named_params, params};
 
 use super::rows;
 use super::session::Session;
@@ -38,10 +38,8 @@ pub(super) fn claim(
     let lease_until = now + millis(order.lease);
     let mut claims = Vec::with_capacity(picked.len());
     for Due { seq, route, .. } in picked {
-        let parameters = named_params! {
-            ":seq": seq, ":route": &*route, ":token": order.token.as_bytes(),
-            ":worker": &*order.worker, ":now": now, ":lease_until": lease_until,
-        };
+        let token = order.token.as_bytes();
+        let parameters = params![token, &*order.worker, lease_until, now, seq, &*route];
         if session.execute(include_str!("claim.sql"), parameters)? == 1 {
             claims.push(claimed(session, seq, &route, order.token, false)?);
         }
@@ -161,12 +159,10 @@ pub(super) fn reap(
         .collect::<rusqlite::Result<_>>()?;
     let mut claims = Vec::with_capacity(lapsed.len());
     for (seq, route, lapsed_token) in lapsed {
+        let error = "worker lost: its lease ended before it finished";
         session.execute(
             include_str!("finish_attempt.sql"),
-            named_params! {
-                ":seq": seq, ":route": route, ":token": lapsed_token, ":now": now,
-                ":outcome": "lapsed", ":error": "worker lost: its lease ended before it finished",
-            },
+            params![now, "lapsed", error, seq, route, lapsed_token],
         )?;
         let parameters = named_params! {
             ":seq": seq, ":route": route, ":token": token.as_bytes(), ":now": now,

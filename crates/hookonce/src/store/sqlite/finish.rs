@@ -1,11 +1,11 @@
 //! Every write after a claim, each of them only while the claim's token holds.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::{OptionalExtension as _, named_params};
+use rusqlite::{named_params, params};
 
 use super::claim::millis;
+use super::insert::lane_id;
 use super::session::{Count, Session};
 use crate::store::{ERROR_LIMIT, Release, StoreError};
 use crate::task::{Claim, DeadLane, Outcome, StepState};
@@ -36,26 +36,25 @@ pub(super) fn finish(session: &Session, claim: &Claim, outcome: &Outcome) -> Wri
         Outcome::Retry { after, .. } => ("pending", Some(now + millis(*after)), false),
         Outcome::Dead { lane, .. } => ("dead", None, *lane == DeadLane::Hold),
     };
-    let mut update = session.connection.prepare_cached(include_str!("finish.sql"))?;
-    let finished = update
-        .query_row(
-            named_params! {
-                ":seq": claim.event.seq, ":route": &*claim.route,
-                ":token": claim.token.as_bytes(), ":now": now,
-                ":state": state, ":due_at": due_at, ":holds": holds, ":error": error,
-            },
-            |row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<[u8; 16]>>(1)?)),
-        )
-        .optional()?;
-    let Some((source, lane_id)) = finished else { return Ok(Err(StoreError::Lost)) };
-    let source: Arc<str> = source.into();
+    let token = claim.token.as_bytes();
+    let finished = session.execute(
+        include_str!("finish.sql"),
+        params![state, due_at, holds, now, error, claim.event.seq, &*claim.route, token],
+    )?;
+    if finished == 0 {
+        return Ok(Err(StoreError::Lost));
+    }
+    let event = &claim.event;
     match outcome {
-        Outcome::Completed => session.count(&source, Count::Completed, 1),
-        Outcome::Dead { .. } => session.count(&source, Count::Dead, 1),
+        Outcome::Completed => session.count(&event.source, Count::Completed, 1),
+        Outcome::Dead { .. } => session.count(&event.source, Count::Dead, 1),
         Outcome::Retry { .. } => {}
     }
-    if let Some(lane_id) = lane_id {
-        pass_lane(session, lane_id)?;
+    if let Some(lane) = event.lane.as_deref()
+        && due_at.is_none()
+        && !holds
+    {
+        pass_lane(session, lane_id(&event.source, &claim.route, lane))?;
     }
     Ok(Ok(()))
 }
@@ -79,12 +78,12 @@ pub(super) fn record_step(
 }
 
 /// Gives a claim back.
-pub(super) fn release(session: &Session, claim: &Claim, release: Release) -> Written {
+pub(super) fn release(session: &Session, claim: &Claim, release: &Release) -> Written {
     let after = match release {
         Release::Unstarted => Duration::ZERO,
-        Release::NotYet(after) => {
-            write_attempt(session, claim, "released", None)?;
-            after
+        Release::NotYet { after, error } => {
+            write_attempt(session, claim, "released", Some(shortened(error, ERROR_LIMIT)))?;
+            *after
         }
     };
     let changed = session.execute(
@@ -111,8 +110,7 @@ pub(super) fn holds(session: &Session, claim: &Claim) -> rusqlite::Result<bool> 
 
 /// Makes the next task of a lane its head, if it has no other.
 pub(super) fn pass_lane(session: &Session, lane_id: [u8; 16]) -> rusqlite::Result<()> {
-    let parameters = named_params! { ":lane_id": lane_id, ":now": session.now() };
-    if session.execute(include_str!("pass_lane.sql"), parameters)? > 0 {
+    if session.execute(include_str!("pass_lane.sql"), params![session.now(), lane_id])? > 0 {
         session.note_due();
     }
     Ok(())
@@ -124,12 +122,10 @@ fn write_attempt(
     outcome: &str,
     error: Option<&str>,
 ) -> rusqlite::Result<usize> {
+    let (seq, token) = (claim.event.seq, claim.token.as_bytes());
     session.execute(
         include_str!("finish_attempt.sql"),
-        named_params! {
-            ":seq": claim.event.seq, ":route": &*claim.route, ":token": claim.token.as_bytes(),
-            ":now": session.now(), ":outcome": outcome, ":error": error,
-        },
+        params![session.now(), outcome, error, seq, &*claim.route, token],
     )
 }
 

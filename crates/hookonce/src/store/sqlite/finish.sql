@@ -14,4 +14,3 @@ set state = :state,
 where seq = :seq
   and route = :route
   and state = 'claimed' and token = :token
-returning source, iif(due_at is null, lane_id, null)

@@ -1,13 +1,12 @@
 //! Inserting events: the unique index decides what is new.
 
-use std::sync::Arc;
-
-use rusqlite::{OptionalExtension as _, named_params};
+use jiff::Timestamp;
+use rusqlite::{named_params, params};
 use sha2::{Digest as _, Sha256};
 
 use super::session::{Count, Session};
 use crate::element;
-use crate::event::{NewEvent, Priority};
+use crate::event::{Lane, NewEvent, Priority};
 use crate::store::Arrival;
 
 /// Why a task is dead on arrival whose event may have been stored before its key was pruned.
@@ -16,7 +15,7 @@ const TOO_OLD: &str = "too old to be proven new: the key of an event of this age
 
 /// Stores the events of one request within the open transaction, in their order.
 pub(super) fn insert(session: &Session, events: &[NewEvent]) -> rusqlite::Result<Vec<Arrival>> {
-    let pruned_until = pruned_until(session)?;
+    let pruned_until = session.pruned_until()?;
     events
         .iter()
         .map(|event| {
@@ -42,21 +41,21 @@ pub(super) fn insert(session: &Session, events: &[NewEvent]) -> rusqlite::Result
 fn insert_new(session: &Session, event: &NewEvent) -> rusqlite::Result<Option<i64>> {
     let inserted = session.execute(
         include_str!("insert_event.sql"),
-        named_params! {
-            ":id": event.id.as_bytes(),
-            ":source": &*event.source,
-            ":key": event.key.as_str(),
-            ":kind": event.kind.as_str(),
-            ":lane": event.lane.as_ref().map(crate::event::Lane::as_str),
-            ":priority": event.priority as i64,
-            ":content_type": event.content_type,
-            ":element": event.element,
-            ":digest": event.digest,
-            ":weak_key": event.weak_key,
-            ":sent_at": event.sent_at.map(jiff::Timestamp::as_millisecond),
-            ":received_at": event.received_at.as_millisecond(),
-            ":payload": event.payload,
-        },
+        params![
+            event.id.as_bytes(),
+            &*event.source,
+            event.key.as_str(),
+            event.kind.as_str(),
+            event.lane.as_ref().map(Lane::as_str),
+            event.priority as i64,
+            event.content_type,
+            event.element,
+            event.digest,
+            event.weak_key,
+            event.sent_at.map(Timestamp::as_millisecond),
+            event.received_at.as_millisecond(),
+            event.payload,
+        ],
     )?;
     Ok((inserted == 1).then(|| session.connection.last_insert_rowid()))
 }
@@ -75,17 +74,17 @@ fn insert_tasks(
         let lane_id = lane.map(|lane| lane_id(&event.source, &task.route, lane.as_str()));
         session.execute(
             include_str!("insert_task.sql"),
-            named_params! {
-                ":seq": seq,
-                ":route": &*task.route,
-                ":event_id": event.id.as_bytes(),
-                ":source": &*event.source,
-                ":lane_id": lane_id,
-                ":priority": event.priority as i64,
-                ":max_attempts": task.max_attempts,
-                ":error": dead,
-                ":now": session.now(),
-            },
+            params![
+                seq,
+                &*task.route,
+                event.id.as_bytes(),
+                &*event.source,
+                lane_id,
+                event.priority as i64,
+                task.max_attempts,
+                dead,
+                session.now(),
+            ],
         )?;
         match dead {
             Some(_) => session.count(&event.source, Count::Dead, 1),
@@ -120,18 +119,10 @@ fn dead_reason(event: &NewEvent, pruned_until: Option<i64>) -> Option<&'static s
     event.unreadable.or_else(|| too_old.then_some(TOO_OLD))
 }
 
-fn pruned_until(session: &Session) -> rusqlite::Result<Option<i64>> {
-    session
-        .connection
-        .prepare_cached(include_str!("pruned_until.sql"))?
-        .query_row((), |row| row.get(0))
-        .optional()
-}
-
 /// 128 bits of SHA-256 over source, route and lane, each closed by a byte that UTF-8 never has.
-fn lane_id(source: &Arc<str>, route: &Arc<str>, lane: &str) -> [u8; 16] {
+pub(super) fn lane_id(source: &str, route: &str, lane: &str) -> [u8; 16] {
     let mut hash = Sha256::new();
-    for part in [&**source, route, lane] {
+    for part in [source, route, lane] {
         hash.update(part.as_bytes());
         hash.update([0xff]);
     }

@@ -1,7 +1,7 @@
 //! What waits for the writer: work that lets tasks go on before work that brings new ones.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
@@ -40,7 +40,6 @@ pub(super) enum Class {
 }
 
 /// What the writer does next.
-#[derive(Default)]
 pub(super) struct Batch {
     /// One transaction.
     pub(super) own: Vec<Box<dyn Work>>,
@@ -61,13 +60,35 @@ struct Waiting {
     intake: VecDeque<(Box<dyn Work>, usize, usize)>,
     user: VecDeque<Box<dyn Work>>,
     intake_bytes: usize,
+    /// The writer waits to be told.
+    sleeps: bool,
     closed: bool,
+}
+
+impl Waiting {
+    fn len(&self) -> usize {
+        self.tasks.len() + self.intake.len() + self.user.len()
+    }
+
+    fn take(&mut self) -> Batch {
+        let mut own: Vec<_> = self.tasks.drain(..).collect();
+        let mut taken = 0;
+        while taken < BATCH_LIMIT
+            && let Some((work, events, bytes)) = self.intake.pop_front()
+        {
+            taken += events;
+            self.intake_bytes -= bytes;
+            own.push(work);
+        }
+        let users = self.user.len().min(USER_LIMIT);
+        Batch { own, user: self.user.drain(..users).collect() }
+    }
 }
 
 impl Queue {
     /// Puts work into the queue; refuses events beyond the limit of bytes.
     pub(super) fn push(&self, work: Box<dyn Work>, class: Class) -> Result<(), StoreError> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.lock();
         if waiting.closed {
             return Err(StoreError::unavailable("the store is closed"));
         }
@@ -84,35 +105,38 @@ impl Queue {
                 waiting.intake.push_back((work, events, bytes));
             }
         }
+        // The call costs a system call even where nobody sleeps.
+        let sleeps = waiting.sleeps;
         drop(waiting);
-        self.arrived.notify_one();
+        if sleeps {
+            self.arrived.notify_one();
+        }
         Ok(())
     }
 
     /// Waits for work and takes what one transaction of each sort may hold; `None` once the queue
     /// is closed and empty.
     pub(super) fn take(&self) -> Option<Batch> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            let mut batch = Batch { own: waiting.tasks.drain(..).collect(), ..Batch::default() };
-            let mut events = 0;
-            while events < BATCH_LIMIT
-                && let Some((work, n, bytes)) = waiting.intake.pop_front()
-            {
-                events += n;
-                waiting.intake_bytes -= bytes;
-                batch.own.push(work);
-            }
-            let users = waiting.user.len().min(USER_LIMIT);
-            batch.user = waiting.user.drain(..users).collect();
-            if !batch.own.is_empty() || !batch.user.is_empty() {
-                return Some(batch);
-            }
+        let mut waiting = self.lock();
+        while waiting.len() == 0 {
             if waiting.closed {
                 return None;
             }
+            waiting.sleeps = true;
             waiting = self.arrived.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+            waiting.sleeps = false;
         }
+        // Where the processors are busy, the threads that are about to ask wait for this one's: let
+        // them go first, as long as that brings something. Each flush then serves more of them. On
+        // an idle machine this returns at once.
+        let mut seen = 0;
+        while waiting.len() > seen && seen < BATCH_LIMIT {
+            seen = waiting.len();
+            drop(waiting);
+            std::thread::yield_now();
+            waiting = self.lock();
+        }
+        Some(waiting.take())
     }
 
     /// Puts user statements back that a round had no time for, before the others.
@@ -120,7 +144,7 @@ impl Queue {
         if user.is_empty() {
             return;
         }
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.lock();
         for work in user.into_iter().rev() {
             waiting.user.push_front(work);
         }
@@ -128,8 +152,12 @@ impl Queue {
 
     /// Lets the writer end once it has done what is waiting.
     pub(super) fn close(&self) {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+        self.lock().closed = true;
         self.arrived.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

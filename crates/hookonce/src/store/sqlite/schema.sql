@@ -21,7 +21,10 @@ CREATE TABLE hookonce_attempts (
   started_at integer not null,
   ended_at integer not null,
   outcome text not null
-    check (outcome in ('completed', 'retry', 'dead', 'released', 'lapsed')),
+    check (
+      outcome = 'completed' or outcome = 'retry' or outcome = 'dead' or outcome = 'released'
+      or outcome = 'lapsed'
+    ),
   error text,
   primary key (seq, route, epoch)
 ) without rowid;
@@ -35,7 +38,7 @@ CREATE TABLE hookonce_audit (
 );
 
 CREATE TABLE hookonce_events (
-  seq integer primary key autoincrement,
+  seq integer primary key,
   id blob not null check (length(id) = 16),
   source text not null,
   key text not null,
@@ -66,7 +69,10 @@ CREATE TABLE hookonce_minutes (
   minute integer not null,
   source text not null,
   what text not null
-    check (what in ('new', 'unrouted', 'duplicate', 'mismatch', 'completed', 'dead')),
+    check (
+      what = 'new' or what = 'unrouted' or what = 'duplicate' or what = 'mismatch'
+      or what = 'completed' or what = 'dead'
+    ),
   n integer not null,
   primary key (minute, source, what)
 ) without rowid;
@@ -105,7 +111,8 @@ CREATE TABLE hookonce_tasks (
   source text not null,
   lane_id blob,
   priority integer not null,
-  state text not null check (state in ('pending', 'claimed', 'completed', 'dead')),
+  state text not null
+    check (state = 'pending' or state = 'claimed' or state = 'completed' or state = 'dead'),
   attempt integer not null default 0,
   max_attempts integer not null,
   run integer not null default 1,

@@ -1,6 +1,6 @@
 //! One connection to the file: how it is opened, and what its errors mean to a person.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
-use rusqlite::{Connection, ErrorCode, OpenFlags, Params, named_params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, Params, params};
 
 use super::migrate;
 use crate::store::{Clock, StoreError};
@@ -29,9 +29,11 @@ pub(super) struct Session {
     file: (u64, u64),
     path: PathBuf,
     /// What the open transaction adds to the minutes, written once at its end.
-    counts: RefCell<BTreeMap<(Arc<str>, Count), i64>>,
+    counts: RefCell<BTreeMap<String, [i64; Count::ALL.len()]>>,
     /// The open transaction made a task due.
     due: Cell<bool>,
+    /// The sender's time up to which keys were removed, once the open transaction has asked.
+    pruned_until: OnceCell<Option<i64>>,
     clock: Clock,
 }
 
@@ -47,6 +49,9 @@ pub(super) enum Count {
 }
 
 impl Count {
+    const ALL: [Self; 6] =
+        [Self::New, Self::Unrouted, Self::Duplicate, Self::Mismatch, Self::Completed, Self::Dead];
+
     fn as_str(self) -> &'static str {
         match self {
             Self::New => "new",
@@ -83,7 +88,6 @@ impl Session {
         // could have made a partial index fit.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.pragma_update(None, "synchronous", "full")?;
-        connection.pragma_update(None, "wal_autocheckpoint", 4000)?;
         connection.pragma_update(None, "cache_size", -32_000)?;
         connection.pragma_update(None, "foreign_keys", true)?;
         let guard = Arc::new(Guard { opened: Instant::now(), until: AtomicU64::new(OPEN) });
@@ -96,8 +100,8 @@ impl Session {
         migrate::run(&connection, clock.now())?;
         let file = identity(path)?;
         let path = path.to_owned();
-        let (counts, due) = (RefCell::default(), Cell::new(false));
-        Ok(Self { connection, guard, file, path, counts, due, clock })
+        let (counts, due, pruned_until) = (RefCell::default(), Cell::default(), OnceCell::new());
+        Ok(Self { connection, guard, file, path, counts, due, pruned_until, clock })
     }
 
     /// Opens the file for reading only.
@@ -135,8 +139,14 @@ impl Session {
     }
 
     /// Adds to what is counted, once the transaction is committed.
-    pub(super) fn count(&self, source: &Arc<str>, count: Count, n: i64) {
-        *self.counts.borrow_mut().entry((source.clone(), count)).or_default() += n;
+    pub(super) fn count(&self, source: &str, count: Count, n: i64) {
+        let mut counts = self.counts.borrow_mut();
+        if !counts.contains_key(source) {
+            counts.insert(source.to_owned(), Default::default());
+        }
+        if let Some(counts) = counts.get_mut(source) {
+            counts[count as usize] += n;
+        }
     }
 
     /// Notes that a task became due, so that workers are woken once the transaction is committed.
@@ -149,22 +159,34 @@ impl Session {
         self.due.take()
     }
 
+    /// The sender's time up to which keys were removed, asked for once a transaction.
+    pub(super) fn pruned_until(&self) -> rusqlite::Result<Option<i64>> {
+        if let Some(until) = self.pruned_until.get() {
+            return Ok(*until);
+        }
+        let mut until = self.connection.prepare_cached(include_str!("pruned_until.sql"))?;
+        let until = until.query_row((), |row| row.get(0)).optional()?;
+        Ok(*self.pruned_until.get_or_init(|| until))
+    }
+
     /// Writes what was counted, a row a source and count.
     pub(super) fn flush_counts(&self) -> rusqlite::Result<()> {
         let minute = self.now().div_euclid(60_000);
-        for ((source, count), n) in self.counts.take() {
-            let parameters = named_params! {
-                ":minute": minute, ":source": &*source, ":what": count.as_str(), ":n": n,
-            };
-            self.execute(include_str!("count.sql"), parameters)?;
+        for (source, counts) in self.counts.take() {
+            for (count, n) in Count::ALL.into_iter().zip(counts).filter(|(_, n)| *n != 0) {
+                let parameters = params![minute, source, count.as_str(), n];
+                self.execute(include_str!("count.sql"), parameters)?;
+            }
         }
         Ok(())
     }
 
-    /// Forgets what a transaction that was rolled back had counted.
-    pub(super) fn forget(&self) {
+    /// Begins a transaction with nothing of the one before.
+    pub(super) fn begin(&mut self) -> rusqlite::Result<()> {
         self.counts.take();
         self.due.take();
+        self.pruned_until.take();
+        self.execute("begin immediate", ()).map(drop)
     }
 
     /// Touches the pages that storing an event would, without writing: damage there refuses intake,

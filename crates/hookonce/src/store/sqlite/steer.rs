@@ -1,7 +1,5 @@
 //! What a person does to tasks: replay, rerun, bury.
 
-use std::sync::Arc;
-
 use rusqlite::{OptionalExtension as _, named_params};
 
 use super::finish::pass_lane;
@@ -32,7 +30,7 @@ pub(super) fn rerun(session: &Session, tasks: &[TaskId]) -> rusqlite::Result<Mov
         let source: Option<String> = update.query_row(parameters, |row| row.get(0)).optional()?;
         if let Some(source) = &source {
             // A total counts the tasks that are completed: this one no longer is.
-            session.count(&Arc::from(source.as_str()), Count::Completed, -1);
+            session.count(source, Count::Completed, -1);
             session.note_due();
         }
         Ok(source.is_some())

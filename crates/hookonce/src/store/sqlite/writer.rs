@@ -4,6 +4,7 @@
 //! is committed at once, and a thousand at a time share one flush.
 
 use std::collections::VecDeque;
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,7 +12,8 @@ use std::time::{Duration, Instant};
 use rusqlite::ErrorCode;
 use tokio::sync::Notify;
 
-use super::queue::{Queue, Work};
+use super::checkpoint::Checkpoint;
+use super::queue::{Batch, Queue, Work};
 use super::session::{Session, is_of_the_database};
 use crate::store::{Clock, StoreError};
 
@@ -23,6 +25,7 @@ pub(super) struct Writer {
     path: PathBuf,
     clock: Clock,
     session: Option<Session>,
+    checkpoint: Checkpoint,
     /// Told when a commit made a task due.
     due: Arc<Notify>,
 }
@@ -40,16 +43,30 @@ enum Failed {
 impl Writer {
     /// Opens the file.
     pub(super) fn open(path: &Path, clock: Clock, due: Arc<Notify>) -> Result<Self, StoreError> {
-        let session = Some(Session::open(path, clock.clone())?);
-        Ok(Self { path: path.to_owned(), clock, session, due })
+        let checkpoint = Checkpoint::start(path)?;
+        let mut writer = Self { path: path.to_owned(), clock, session: None, checkpoint, due };
+        writer.session()?;
+        Ok(writer)
     }
 
     /// Does what comes until the queue is closed.
     pub(super) fn run(mut self, queue: &Queue) {
         while let Some(batch) = queue.take() {
-            let own = batch.own.into_iter().filter(|work| !work.is_abandoned()).collect();
-            self.commit(own);
-            queue.put_back(self.commit_user(batch.user));
+            // Code of a caller may panic here. Its transaction ends with the connection, whoever
+            // waits for a piece of the batch is told, and the writer goes on.
+            let round = AssertUnwindSafe(|| self.round(queue, batch));
+            if std::panic::catch_unwind(round).is_err() {
+                self.session = None;
+            }
+        }
+    }
+
+    fn round(&mut self, queue: &Queue, batch: Batch) {
+        let own = batch.own.into_iter().filter(|work| !work.is_abandoned()).collect();
+        self.commit(own);
+        queue.put_back(self.commit_user(batch.user));
+        if let Some(session) = &self.session {
+            self.checkpoint.after_commit(&session.connection);
         }
     }
 
@@ -132,7 +149,7 @@ impl Writer {
         work: impl FnOnce(&Session) -> Result<(), Failed>,
     ) -> Result<(), Failed> {
         let session = self.session().map_err(Failed::Database)?;
-        let mut result = session.execute("begin immediate", ()).map_err(Failed::Work).map(drop);
+        let mut result = session.begin().map_err(Failed::Work);
         if result.is_ok() {
             result = work(session)
                 .and_then(|()| session.flush_counts().map_err(Failed::Work))
@@ -146,7 +163,6 @@ impl Writer {
         };
         let ended = session.connection.is_autocommit()
             || session.connection.execute_batch("rollback").is_ok();
-        session.forget();
         match failed {
             Failed::Work(error) if is_of_the_database(&error) => {
                 let busy = error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
@@ -164,13 +180,17 @@ impl Writer {
         }
     }
 
-    fn session(&mut self) -> Result<&Session, StoreError> {
+    fn session(&mut self) -> Result<&mut Session, StoreError> {
         if let Some(session) = &self.session {
             session.check_in_place()?;
         }
         match &mut self.session {
             Some(session) => Ok(session),
-            none => Ok(none.insert(Session::open(&self.path, self.clock.clone())?)),
+            none => {
+                let mut session = Session::open(&self.path, self.clock.clone())?;
+                self.checkpoint.watch(&mut session.connection)?;
+                Ok(none.insert(session))
+            }
         }
     }
 }

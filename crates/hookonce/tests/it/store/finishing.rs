@@ -49,7 +49,7 @@ store_test!(
             bed.store.finish(&lost, &dead).await,
             bed.store.finish(&lost, &retry).await,
             bed.store.release(&lost, Release::Unstarted).await, // release.sql
-            bed.store.release(&lost, Release::NotYet(LEASE)).await,
+            bed.store.release(&lost, Release::NotYet { after: LEASE, error: "e".to_owned() }).await,
             bed.store.record_step(&lost, "s", StepState::Done, None).await, // record_step.sql
             bed.store.finish_with(&lost, StepDone::Task, insert()).await, // holds.sql
             bed.store.finish_with(&lost, StepDone::Step("s"), insert()).await,
@@ -90,8 +90,13 @@ store_test!(a_claim_given_back_counts_no_attempt, |bed: Bed| async move {
 
     let claim = bed.claim_one().await;
     assert_eq!((claim.event.key.as_str(), claim.attempt, claim.epoch), ("a", 1, 2));
-    bed.store.release(&claim, Release::NotYet(Duration::from_secs(10))).await.unwrap();
-    assert_eq!(bed.get("a").await.attempts[0].outcome, "released");
+    let not_yet = Release::NotYet { after: Duration::from_secs(10), error: "too early".to_owned() };
+    bed.store.release(&claim, not_yet).await.unwrap();
+    let attempt = bed.get("a").await.attempts.remove(0);
+    assert_eq!(
+        (attempt.outcome.as_str(), attempt.error.as_deref()),
+        ("released", Some("too early"))
+    );
     assert!(bed.claim(10).await.is_empty());
     bed.clock.advance(Duration::from_secs(10));
     assert_eq!(bed.claim_one().await.attempt, 1);

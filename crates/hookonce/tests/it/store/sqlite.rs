@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use futures_util::future::join_all;
 use hookonce::event::NewEvent;
 use hookonce::store::sqlite::{SqliteOptions, SqliteStore};
-use hookonce::store::{Arrival, ClaimOrder, Store, StoreError};
-use hookonce::task::{Outcome, Token};
+use hookonce::store::{Arrival, Store, StoreError};
+use hookonce::task::Outcome;
 
-use crate::bed::{LEASE, TestClock, id, new};
+use crate::bed::{TestClock, id, new, order};
 
 fn open(path: &Path) -> Result<SqliteStore, StoreError> {
     let clock = TestClock::new().clock();
@@ -43,17 +43,7 @@ async fn two_stores_share_one_file() {
     });
     let arrivals: Vec<_> = join_all(inserts).await.into_iter().flat_map(Result::unwrap).collect();
     assert_eq!(arrivals.iter().filter(|arrival| **arrival == Arrival::New).count(), 1000);
-    let claims = (0..40).map(|n| {
-        let order = ClaimOrder {
-            token: Token::draw(),
-            worker: format!("w{}", n % 2).into(),
-            routes: vec!["r".into()],
-            lease: LEASE,
-            limit: 50,
-            reserve: 0,
-        };
-        stores[n % 2].claim(order)
-    });
+    let claims = (0..40).map(|n| stores[n % 2].claim(order(50)));
     let claims: Vec<_> = join_all(claims).await.into_iter().flat_map(Result::unwrap).collect();
     assert_eq!(claims.len(), 1000);
     let finishes = claims
@@ -136,15 +126,7 @@ async fn intake_stops_before_the_disk_is_full_and_work_goes_on() {
     let says = message(store.insert(vec![event("b")]).await);
     assert!(says.contains("min_free_disk"), "{says}");
     assert!(store.ready().await.is_err());
-    let order = ClaimOrder {
-        token: Token::draw(),
-        worker: "w".into(),
-        routes: vec!["r".into()],
-        lease: LEASE,
-        limit: 1,
-        reserve: 0,
-    };
-    let claims = store.claim(order).await.unwrap();
+    let claims = store.claim(order(1)).await.unwrap();
     store.finish(&claims[0], &Outcome::Completed).await.unwrap();
 }
 
@@ -193,6 +175,37 @@ async fn a_file_of_our_own_is_private_and_can_shrink() {
     assert_eq!(pragma("auto_vacuum"), "Integer(2)");
     assert_eq!(pragma("journal_mode"), "Text(\"wal\")");
     drop(store);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn code_of_a_caller_shares_the_transaction_and_its_fate() {
+    let (_dir, path) = file();
+    let store = open(&path).unwrap();
+    let ledger = rusqlite::Connection::open(&path).unwrap();
+    ledger.execute_batch("create table ledger (id text)").unwrap();
+    store.insert(vec![event("a"), event("b"), event("c")]).await.unwrap();
+    let claims = store.claim(order(3)).await.unwrap();
+    let write = |connection: &rusqlite::Connection| {
+        connection.execute("insert into ledger values ('x')", ()).map(drop)
+    };
+    store.finish_in(&claims[0], write).await.unwrap();
+    let fails = store.finish_in(&claims[1], move |connection| {
+        write(connection)?;
+        connection.execute("insert into nowhere values (1)", ()).map(drop)
+    });
+    assert!(matches!(fails.await, Err(StoreError::Statement { permanent: false, .. })));
+    // A panic is that caller's own: the store goes on.
+    let panics = store.finish_in(&claims[2], move |connection| {
+        write(connection)?;
+        panic!("of course")
+    });
+    assert!(message(panics.await).contains("broke off"));
+    let rows: i64 = ledger.query_row("select count(*) from ledger", (), |row| row.get(0)).unwrap();
+    assert_eq!(rows, 1);
+    store.finish_in(&claims[2], write).await.unwrap();
+    assert!(matches!(store.finish_in(&claims[2], write).await, Err(StoreError::Lost)));
+    let counts = store.counts().await.unwrap();
+    assert_eq!((counts.completed, counts.claimed), (2, 1));
 }
 
 /// The statements of the store, by file name.

@@ -1,15 +1,18 @@
 -- Every table of the design, so that later versions only add to them.
 --
+-- A check names its words by `or`: for `in` with more than two, SQLite opens a temporary table at
+-- each write.
+--
 -- Times are milliseconds since 1970 on the store's clock, but for sent_at and received_at, which
 -- the sender and the receiver say. Ids, tokens and digests are their bytes.
 --
 -- The other tables name an event by its seq, not by its id: a row then lands beside the row before
 -- it, where a random id would touch a page of its own.
 
--- What was seen. Insert-only, but for prune. autoincrement: a seq is never given twice, so that no
--- stale claim can meet another event under its number.
+-- What was seen. Insert-only, but for prune. Without autoincrement a seq may be given again once the
+-- newest event of all was pruned; a stale claim then meets another event's task, but not its token.
 create table hookonce_events (
-  seq integer primary key autoincrement,
+  seq integer primary key,
   id blob not null check (length(id) = 16),
   source text not null,
   key text not null,
@@ -52,7 +55,8 @@ create table hookonce_tasks (
   source text not null,
   lane_id blob,
   priority integer not null,
-  state text not null check (state in ('pending', 'claimed', 'completed', 'dead')),
+  state text not null
+    check (state = 'pending' or state = 'claimed' or state = 'completed' or state = 'dead'),
   attempt integer not null default 0,
   max_attempts integer not null,
   run integer not null default 1,
@@ -102,7 +106,10 @@ create table hookonce_attempts (
   started_at integer not null,
   ended_at integer not null,
   outcome text not null
-    check (outcome in ('completed', 'retry', 'dead', 'released', 'lapsed')),
+    check (
+      outcome = 'completed' or outcome = 'retry' or outcome = 'dead' or outcome = 'released'
+      or outcome = 'lapsed'
+    ),
   error text,
   primary key (seq, route, epoch)
 ) without rowid;
@@ -149,7 +156,10 @@ create table hookonce_minutes (
   minute integer not null,
   source text not null,
   what text not null
-    check (what in ('new', 'unrouted', 'duplicate', 'mismatch', 'completed', 'dead')),
+    check (
+      what = 'new' or what = 'unrouted' or what = 'duplicate' or what = 'mismatch'
+      or what = 'completed' or what = 'dead'
+    ),
   n integer not null,
   primary key (minute, source, what)
 ) without rowid;
