@@ -15,8 +15,9 @@ use crate::store::{Retention, Store, StoreError};
 use crate::task::Token;
 use crate::telemetry;
 
-/// For how long the janitor takes a lapsed claim over: as long as it may take to finish it.
-const LEASE: Duration = Duration::from_secs(60);
+/// For how long the janitor takes a lapsed claim over: as long as it may take to finish it, and no
+/// longer, for a task whose janitor dies meanwhile waits that long on top of its route's lease.
+const LEASE: Duration = Duration::from_secs(10);
 /// How many lapsed claims are taken over at a time.
 const REAP_LIMIT: usize = 256;
 /// How many events are pruned and arrivals folded at a time, so that intake is never held up long.

@@ -276,7 +276,7 @@ store_test!(an_idempotency_key_names_event_route_step_and_later_runs, |bed: Bed|
 });
 
 /// Waits for a condition, and fails when it takes too long.
-async fn until(holds: impl AsyncFn() -> bool) {
+pub(crate) async fn until(holds: impl AsyncFn() -> bool) {
     let wait = async {
         while !holds().await {
             tokio::task::yield_now().await;

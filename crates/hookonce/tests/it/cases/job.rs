@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use hookonce::retry::RetryPolicy;
 use hookonce::route::Route;
 use hookonce::step::Failure;
@@ -12,7 +13,7 @@ use hookonce::worker::{Worker, WorkerOptions};
 
 use super::intake::{Intake, message, took};
 use crate::bed::{Bed, LEASE, New, id, new, order, statement, store_test, task_id};
-use crate::working::{janitor, route, told, work, worker};
+use crate::working::{janitor, route, told, until, work, worker};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -33,6 +34,20 @@ store_test!(job_01_a_claim_is_always_either_its_workers_or_the_janitors, |bed: B
     }
     bed.store.finish(&bed.claim_one().await, &Outcome::Completed).await.unwrap();
     assert_eq!(bed.task(&key).await.0, "completed");
+});
+
+store_test!(job_01_a_janitor_that_dies_at_work_costs_little_time, |bed: Bed| async move {
+    bed.insert([new("a"), new("b")]).await;
+    assert_eq!(bed.claim(2).await.len(), 2);
+    bed.clock.advance(LEASE);
+    let dying = janitor(&bed);
+    let mut reap = Box::pin(dying.reap());
+    assert!((&mut reap).now_or_never().is_none());
+    until(async || bed.task("b").await == ("claimed", 1, 2)).await;
+    drop(reap);
+    bed.clock.advance(Duration::from_secs(10));
+    assert_eq!(janitor(&bed).reap().await.unwrap(), 2);
+    assert_eq!(bed.task("b").await, ("pending", 1, 3));
 });
 
 store_test!(
