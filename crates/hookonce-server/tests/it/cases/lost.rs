@@ -51,7 +51,7 @@ fn lost_06_what_was_answered_200_is_handled_once_whenever_the_process_dies() {
     let seed = fastrand::u64(..);
     println!("seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);
-    let mut stand = Stand::with(&format!("{LEDGER}lease = \"100ms\"\nretry_min = \"1ms\"\n"));
+    let mut stand = Stand::with(&format!("{LEDGER}lease = \"1s\"\nretry_min = \"1ms\"\n"));
     let mut keys = Vec::new();
     for n in 0..10 {
         let id = if n == 0 { "wamid.TESTLOST06".into() } else { format!("wamid.TESTLOST06.{n}") };

@@ -132,9 +132,19 @@ impl Stand {
 
     /// Waits until nothing is to be done any more.
     pub(crate) fn settle(&self) {
-        until("every task is finished", || {
-            self.count("hookonce_tasks where state in ('pending', 'claimed')") == 0
-        });
+        let open = "from hookonce_tasks t join hookonce_events e using (seq) \
+                    where t.state in ('pending', 'claimed')";
+        let began = Instant::now();
+        while self.texts(&format!("select t.route {open} limit 1")) != [""; 0] {
+            if began.elapsed() > LIMIT {
+                let said = "select e.key || ' is ' || t.state || ' in attempt ' || t.attempt \
+                            || ' in epoch ' || t.epoch || ', due ' || ifnull(t.due_at, '-') \
+                            || ', lease ' || ifnull(t.lease_until, '-') || ': ' \
+                            || ifnull(t.error, '')";
+                panic!("not all is done: {:#?}", self.texts(&format!("{said} {open}")));
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
     }
 
     /// The keys of the effects, in the order in which they happened.
