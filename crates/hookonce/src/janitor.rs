@@ -3,20 +3,24 @@
 //! A crash is an ordinary failed attempt: what the janitor takes over ends by the same retry policy
 //! as what fails in front of a worker.
 
+mod suspects;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
+use futures_util::future::join_all;
+use tokio::sync::{Mutex, watch};
 
 use crate::retry::{self, RetryPolicy};
 use crate::route::Route;
 use crate::step::Failure;
 use crate::store::{Retention, Store, StoreError};
-use crate::task::Token;
+use crate::task::{Claim, Outcome, Token};
 use crate::telemetry;
+use suspects::Suspects;
 
 /// For how long the janitor takes a lapsed claim over: as long as it may take to finish it, and no
-/// longer, for a task whose janitor dies meanwhile waits that long on top of its route's lease.
+/// longer, since a janitor may be killed as well.
 const LEASE: Duration = Duration::from_secs(10);
 /// How many lapsed claims are taken over at a time.
 const REAP_LIMIT: usize = 256;
@@ -40,12 +44,13 @@ pub struct Janitor {
     store: Arc<dyn Store>,
     routes: Arc<[Route]>,
     options: JanitorOptions,
+    suspects: Mutex<Suspects>,
 }
 
 impl Janitor {
     /// A janitor that finishes lapsed claims by these routes' policies.
     pub fn new(store: Arc<dyn Store>, routes: Arc<[Route]>, options: JanitorOptions) -> Self {
-        Self { store, routes, options }
+        Self { store, routes, options, suspects: Mutex::default() }
     }
 
     /// Works until `shutdown` turns true.
@@ -65,31 +70,55 @@ impl Janitor {
                 () = tokio::time::sleep(self.options.poll) => {}
             }
         }
+        if let Err(error) = self.suspects.lock().await.give_up(&*self.store).await {
+            telemetry::janitor_failed(&error);
+        }
     }
 
-    /// Takes over every claim that has lapsed and finishes it; says how many there were.
+    /// Takes over every claim that has lapsed and finishes it; says how many there were. Of those
+    /// that may be tried once more only, no more than one is let out at a time.
     pub async fn reap(&self) -> Result<usize, StoreError> {
+        let mut suspects = self.suspects.lock().await;
         let mut reaped = 0;
         loop {
             let claims = self.store.reap(Token::draw(), LEASE, REAP_LIMIT).await?;
-            for claim in &claims {
-                let route = self.routes.iter().find(|route| route.name == claim.route);
-                // A route that is gone from the configuration has no policy but the default.
-                let policy = route.map_or_else(RetryPolicy::default, |route| route.retry.clone());
-                let failure = Failure::transient("worker lost: its lease ended before it finished");
-                let (attempt, max) = (claim.attempt, claim.max_attempts);
-                let outcome = retry::outcome(&policy, attempt, max, failure, fastrand::f64());
-                match self.store.finish(claim, &outcome).await {
+            let n = claims.len();
+            let mut finished = Vec::new();
+            for claim in claims {
+                telemetry::lapsed(&claim);
+                let is_suspect = claim.attempt + 1 == claim.max_attempts && suspects.have_room();
+                match self.outcome(&claim) {
+                    Outcome::Retry { after, error } if is_suspect => {
+                        suspects.keep(claim, error, after);
+                    }
+                    outcome => finished.push((claim, outcome)),
+                }
+            }
+            // At once, so that the store can write all of them together.
+            let finish = finished.iter().map(|(claim, outcome)| self.store.finish(claim, outcome));
+            for written in join_all(finish).await {
+                match written {
                     // Somebody took it over from us: it is theirs to finish.
-                    Ok(()) | Err(StoreError::Lost) => telemetry::lapsed(claim),
+                    Ok(()) | Err(StoreError::Lost) => {}
                     Err(error) => return Err(error),
                 }
             }
-            reaped += claims.len();
-            if claims.len() < REAP_LIMIT {
-                return Ok(reaped);
+            reaped += n;
+            if n < REAP_LIMIT {
+                break;
             }
         }
+        suspects.turn(&*self.store).await?;
+        Ok(reaped)
+    }
+
+    /// How the attempt of a lapsed claim ends.
+    fn outcome(&self, claim: &Claim) -> Outcome {
+        let route = self.routes.iter().find(|route| route.name == claim.route);
+        // A route that is gone from the configuration has no policy but the default.
+        let policy = route.map_or_else(RetryPolicy::default, |route| route.retry.clone());
+        let failure = Failure::transient("worker lost: its lease ended before it finished");
+        retry::outcome(&policy, claim.attempt, claim.max_attempts, failure, fastrand::f64())
     }
 
     /// Folds and prunes, a little at a time, until there is nothing left to do.

@@ -13,3 +13,5 @@ mod signing;
 mod serving;
 
 mod cases;
+
+mod crash;

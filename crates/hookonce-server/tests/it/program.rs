@@ -61,11 +61,7 @@ impl Place {
 
     /// Starts the server and waits until it listens.
     pub(crate) fn serve(&self, arguments: &[&str]) -> Server {
-        let mut command = self.command(&["serve"]);
-        let mut server = Server::start(command.args(arguments));
-        let line = server.stderr_line("listens on ");
-        server.url = line.split("listens on ").nth(1).unwrap().into();
-        server
+        Server::listening(self.command(&["serve"]).args(arguments))
     }
 
     /// Starts the server, told to write for programs; `url` is then the line that it writes.
@@ -123,6 +119,14 @@ impl Server {
         Self { child, url: String::new(), stdout, stderr }
     }
 
+    /// Starts the server as this command says and waits until it listens.
+    pub(crate) fn listening(command: &mut Command) -> Self {
+        let mut server = Self::start(command);
+        let line = server.stderr_line("listens on ");
+        server.url = line.split("listens on ").nth(1).unwrap().into();
+        server
+    }
+
     /// The next line of standard output that contains `part`.
     pub(crate) fn stdout_line(&self, part: &str) -> String {
         next_line(&self.stdout, part)
@@ -131,11 +135,6 @@ impl Server {
     /// The next line of standard error that contains `part`.
     pub(crate) fn stderr_line(&self, part: &str) -> String {
         next_line(&self.stderr, part)
-    }
-
-    /// The number of its process.
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
     }
 
     /// Stops it, and gives what it has said on standard error since it was last asked.
@@ -153,8 +152,22 @@ impl Server {
 
     /// Sends SIGTERM.
     pub(crate) fn signal(&self) {
-        let kill = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
-        assert!(kill.success());
+        self.send("TERM");
+    }
+
+    /// Sends a signal by its name.
+    pub(crate) fn send(&self, signal: &str) {
+        assert!(send(signal, self.pid()), "it has ended");
+    }
+
+    /// The number of its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether it has ended.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
     }
 
     /// Waits for the end.
@@ -177,6 +190,13 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Sends a signal to a process, and says whether there is one. By a shell: small systems have no
+/// `kill` of their own.
+pub(crate) fn send(signal: &str, pid: u32) -> bool {
+    let script = format!("kill -{signal} {pid}");
+    Command::new("sh").args(["-c", &script]).status().unwrap().success()
 }
 
 /// The repository's root.

@@ -10,7 +10,7 @@ use hookonce::retry::RetryPolicy;
 use hookonce::route::Route;
 use hookonce::step::{Failure, Step, StepContext};
 use hookonce::store::{Parameter, Retention, Statement};
-use hookonce::task::{DeadLane, TaskId, Token};
+use hookonce::task::{DeadLane, Outcome, TaskId, Token};
 use hookonce::worker::{Worker, WorkerOptions};
 use tokio::sync::{Notify, watch};
 
@@ -264,12 +264,40 @@ store_test!(what_runs_at_shutdown_finishes_and_what_is_cut_off_lapses, |bed: Bed
     assert_eq!(janitor(&bed).reap().await.unwrap(), 1);
 });
 
+store_test!(
+    /// Fails when `turn` of the janitor's suspects does not ask `is_out`.
+    last_attempts_after_a_crash_are_made_one_at_a_time,
+    |bed: Bed| async move {
+        bed.insert([new("a"), new("b"), new("c")]).await;
+        for _ in 0..2 {
+            assert_eq!(bed.claim(9).await.len(), 3);
+            bed.clock.advance(LEASE);
+            assert_eq!(janitor(&bed).reap().await.unwrap(), 3);
+            bed.clock.advance(Duration::from_secs(3600));
+        }
+        // Each janitor died with two of them kept back; the next one takes them over.
+        let janitor = janitor(&bed);
+        for _ in 0..100 {
+            let claims = bed.claim(9).await;
+            assert!(claims.len() <= 1);
+            for claim in claims {
+                // None costs an attempt while it waits.
+                assert_eq!(claim.attempt, 3);
+                bed.store.finish(&claim, &Outcome::Completed).await.unwrap();
+            }
+            bed.clock.advance(Duration::from_secs(1));
+            janitor.reap().await.unwrap();
+        }
+        assert_eq!(bed.store.counts().await.unwrap().completed, 3);
+    }
+);
+
 store_test!(an_idempotency_key_names_event_route_step_and_later_runs, |bed: Bed| async move {
     bed.insert([new("a")]).await;
     let claim = bed.claim_one().await;
     let key = |claim| StepContext { claim, step: "reply" }.idempotency_key();
     assert_eq!(key(&claim), format!("{}/r/reply", id("a")));
-    bed.store.finish(&claim, &hookonce::task::Outcome::Completed).await.unwrap();
+    bed.store.finish(&claim, &Outcome::Completed).await.unwrap();
     let task = TaskId { event_id: id("a"), route: "r".into() };
     bed.store.rerun(&[task]).await.unwrap();
     assert_eq!(key(&bed.claim_one().await), format!("{}/r/reply/2", id("a")));

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use super::bot::{Bot, DONE, Gate};
 use super::client::{Client, signed};
-use super::stand::{Stand, message, signal, texts, until};
+use super::stand::{Stand, message, texts, until};
+use crate::program::send;
 
 /// Between claim and handler, and between handler and completion, a process dies in the library's
 /// test of this case.
@@ -48,12 +49,12 @@ fn job_03_a_worker_that_comes_back_after_its_lease_writes_nothing() {
     let stand = Stand::bot(&bot, "lease = \"1s\"");
     assert_eq!(stand.send("JOB-03").counts(), (1, 0));
     bot.called(1);
-    stand.signal("STOP");
+    stand.server().send("STOP");
     let _second = stand.another();
     bot.called(2);
     // The first worker wakes with its answer before it, while the second is at work.
     gates[0].open();
-    stand.signal("CONT");
+    stand.server().send("CONT");
     stand.server().stderr_line("a claim was lost");
     let key = message("wamid.TESTJOB03");
     let shown = stand.show(&key);
@@ -72,7 +73,7 @@ fn job_07_an_event_that_kills_its_process_dies_after_its_attempts_and_holds_up_n
     let pid = victim.clone();
     let bot = Bot::start(move |call| {
         if call.key().ends_with("TESTJOB07") {
-            signal(*pid.lock().unwrap(), "KILL");
+            send("KILL", *pid.lock().unwrap());
         }
         DONE
     });

@@ -1,7 +1,6 @@
 //! What a case stands on: the program in a directory of its own, with the source that the corpus is
 //! signed for, and a ledger or a handler at the other end.
 
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use hookonce::event::EventId;
@@ -95,11 +94,6 @@ impl Stand {
     /// The server itself, to see its end.
     pub(crate) fn take(&mut self) -> Server {
         self.server.take().unwrap()
-    }
-
-    /// Sends the process a signal, such as `STOP`.
-    pub(crate) fn signal(&self, name: &str) {
-        signal(self.server().pid(), name);
     }
 
     pub(crate) fn connect(&self) -> Client {
@@ -222,11 +216,6 @@ pub(crate) fn ask_at_once<'s>(
         let asked: Vec<_> = requests.into_iter().map(ask).collect();
         asked.into_iter().map(|answer| answer.join().unwrap()).collect()
     })
-}
-
-pub(crate) fn signal(pid: u32, name: &str) {
-    let kill = Command::new("kill").args(["-s", name, &pid.to_string()]).status();
-    assert!(kill.unwrap().success());
 }
 
 /// The bytes of a case's request.

@@ -96,7 +96,11 @@ impl Drop for Checkpoint {
     }
 }
 
-/// Moves what is in the log as far as no reader is in the way, waiting for nobody.
-fn run(connection: &Connection) -> rusqlite::Result<()> {
-    connection.query_row("pragma wal_checkpoint(passive)", (), |_| Ok(()))
+/// Moves what is in the log as far as no reader is in the way, waiting for nobody; says whether that
+/// was all of it, so that the log begins anew.
+pub(super) fn run(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row("pragma wal_checkpoint(passive)", (), |row| {
+        let (pages, moved): (i64, i64) = (row.get(1)?, row.get(2)?);
+        Ok(pages == moved)
+    })
 }

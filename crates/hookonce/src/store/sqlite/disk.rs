@@ -30,8 +30,8 @@ impl Disk {
         let now = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX) + 1;
         let asked = self.asked.load(Ordering::Relaxed);
         if asked == 0 || now > asked + FRESH {
-            if let Ok(disk) = rustix::fs::statvfs(&self.path) {
-                self.free.store(disk.f_bavail * disk.f_frsize, Ordering::Relaxed);
+            if let Some(free) = free(&self.path) {
+                self.free.store(free, Ordering::Relaxed);
             }
             self.asked.store(now, Ordering::Relaxed);
         }
@@ -47,4 +47,9 @@ impl Disk {
             self.min_free >> 20,
         )))
     }
+}
+
+/// The bytes that are free on a file's disk, if the system tells.
+pub(super) fn free(path: &Path) -> Option<u64> {
+    rustix::fs::statvfs(path).ok().map(|disk| disk.f_bavail * disk.f_frsize)
 }

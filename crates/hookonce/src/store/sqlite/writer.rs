@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use rusqlite::ErrorCode;
 use tokio::sync::Notify;
 
-use super::checkpoint::Checkpoint;
+use super::checkpoint::{self, Checkpoint};
+use super::disk;
 use super::queue::{Batch, Queue, Work};
 use super::session::{Session, is_of_the_database};
 use crate::store::{Clock, StoreError};
@@ -20,12 +21,19 @@ use crate::store::{Clock, StoreError};
 /// After how long a round of user statements gives way to intake.
 const USER_ROUND: Duration = Duration::from_millis(100);
 
+/// Room enough for the log to grow as it does ordinarily.
+const LOG_ROOM: u64 = 64 << 20;
+
 /// The writer's state: its connection, if it has one that works.
 pub(super) struct Writer {
     path: PathBuf,
     clock: Clock,
     session: Option<Session>,
     checkpoint: Checkpoint,
+    /// The disk was full: until there is room again, the log begins anew before each transaction.
+    /// The room that somebody made would otherwise go to the log, and the database could not take
+    /// in what is in it.
+    is_tight: bool,
     /// Told when a commit made a task due.
     due: Arc<Notify>,
 }
@@ -43,8 +51,8 @@ enum Failed {
 impl Writer {
     /// Opens the file.
     pub(super) fn open(path: &Path, clock: Clock, due: Arc<Notify>) -> Result<Self, StoreError> {
-        let checkpoint = Checkpoint::start(path)?;
-        let mut writer = Self { path: path.to_owned(), clock, session: None, checkpoint, due };
+        let (path, checkpoint) = (path.to_owned(), Checkpoint::start(path)?);
+        let mut writer = Self { path, clock, session: None, checkpoint, is_tight: false, due };
         writer.session()?;
         Ok(writer)
     }
@@ -148,6 +156,11 @@ impl Writer {
         &mut self,
         work: impl FnOnce(&Session) -> Result<(), Failed>,
     ) -> Result<(), Failed> {
+        if self.is_tight {
+            let session = self.session().map_err(Failed::Database)?;
+            let is_anew = checkpoint::run(&session.connection).unwrap_or(false);
+            self.is_tight = !is_anew || disk::free(&self.path).unwrap_or(0) < LOG_ROOM;
+        }
         let session = self.session().map_err(Failed::Database)?;
         let mut result = session.begin().map_err(Failed::Work);
         if result.is_ok() {
@@ -166,6 +179,7 @@ impl Writer {
         match failed {
             Failed::Work(error) if is_of_the_database(&error) => {
                 let busy = error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
+                self.is_tight |= error.sqlite_error_code() == Some(ErrorCode::DiskFull);
                 if !busy || !ended {
                     self.session = None;
                 }

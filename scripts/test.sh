@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Checks everything that has to hold before a change goes in.
+set -euo pipefail
+
+usage() {
+    cat <<'TEXT'
+Usage: scripts/test.sh
+
+Checks formatting, lints and documentation with warnings denied, runs every test, and builds the
+benchmarks. Needs Rust; installs what else is missing where it may (apt-get as root or with sudo
+without a password, rustup), and says what to install where it may not.
+
+  HOOKONCE_ROUNDS=100  kills the program so often in each crash test of rounds
+  HOOKONCE_SEED=N      repeats the random choices of a failed crash test
+TEXT
+}
+
+fail() {
+    echo "scripts/test.sh: $*" >&2
+    exit 1
+}
+
+step() {
+    echo "== $*"
+    "$@"
+}
+
+# Runs a command as root, if this user may.
+as_root() {
+    if [[ $(id -u) == 0 ]]; then
+        "$@"
+    else
+        sudo -n "$@"
+    fi
+}
+
+may_be_root() {
+    [[ $(id -u) == 0 ]] || { command -v sudo && sudo -n true; } >/dev/null 2>&1
+}
+
+# Installs a Debian package unless its command is there.
+need() {
+    local command=$1 package=$2
+    if command -v "$command" >/dev/null; then return; fi
+    local missing="the command \`$command\` is missing: install the package \`$package\`"
+    if ! command -v apt-get >/dev/null || ! may_be_root; then fail "$missing"; fi
+    echo "== installing $package"
+    if [[ -z ${is_updated-} ]]; then
+        as_root apt-get update -qq || fail "$missing"
+        is_updated=yes
+    fi
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qqy --no-install-recommends \
+        "$package" || fail "$missing"
+}
+
+# Adds a component of the toolchain unless cargo has its command.
+need_component() {
+    local command=$1 component=$2
+    if cargo "$command" --version >/dev/null 2>&1; then return; fi
+    local missing="\`cargo $command\` is missing: install it, as with \`rustup component add $component\`"
+    command -v rustup >/dev/null || fail "$missing"
+    rustup component add "$component" || fail "$missing"
+}
+
+case ${1-} in
+    '') ;;
+    -h | --help) usage; exit ;;
+    *) usage >&2; exit 2 ;;
+esac
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+command -v cargo >/dev/null || fail "there is no cargo: install Rust from https://rustup.rs"
+need curl curl
+need cc gcc
+# The crash tests limit, pause and kill the program with these.
+need prlimit util-linux
+need_component fmt rustfmt
+need_component clippy clippy
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export TMPDIR=$work
+
+step cargo fmt --all --check
+step cargo clippy --workspace --all-targets --locked -- -D warnings
+RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --locked
+step cargo test --workspace --locked
+step cargo bench --workspace --no-run --locked
+echo "== all checks passed"
