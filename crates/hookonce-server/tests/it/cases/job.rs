@@ -111,7 +111,7 @@ fn job_13_a_stop_finishes_what_it_can_and_loses_nothing() {
         told.pass();
         DONE
     });
-    let mut stand = Stand::bot(&bot, "lease = \"2s\"\norder = \"none\"");
+    let mut stand = Stand::bot(&bot, "lease = \"4s\"\norder = \"none\"");
     let ids: Vec<_> = (0..5).flat_map(|n| [format!("SLOW{n}"), format!("FAST{n}")]).collect();
     let body = texts(ids.iter().map(|id| ("15550100011", id.as_str())));
     assert_eq!(stand.post(body).counts(), (10, 0));
