@@ -112,7 +112,8 @@ fn lost_12_work_is_found_without_further_requests_or_notices() {
 /// The metric of a body that is too large is tested with the library; the program shows none yet.
 #[test]
 fn lost_13_a_large_chunk_of_history_is_stored_as_one_and_a_larger_one_is_refused() {
-    let stand = Stand::ledger();
+    // Long enough for a build without optimisation on a busy machine.
+    let stand = Stand::limited("ack_timeout = \"20s\"");
     let message = |n| {
         format!(
             r#"{{"from":"1555010{n:04}","id":"wamid.TESTLOST13.{n}","timestamp":"1760000000","type":"text","text":{{"body":"{}"}}}}"#,
