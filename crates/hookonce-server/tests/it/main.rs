@@ -12,4 +12,6 @@ mod signing;
 
 mod serving;
 
+mod cases;
+
 mod crash;

@@ -137,6 +137,13 @@ impl Server {
         next_line(&self.stderr, part)
     }
 
+    /// Stops it, and gives what it has said on standard error since it was last asked.
+    pub(crate) fn into_stderr(self) -> String {
+        self.signal();
+        let lines: Vec<_> = self.stderr.iter().collect();
+        lines.join("\n")
+    }
+
     /// Sends SIGTERM and waits for the end.
     pub(crate) fn terminate(self) -> ExitStatus {
         self.signal();

@@ -9,3 +9,5 @@ mod sinks;
 mod store;
 mod tidy;
 mod working;
+
+mod cases;

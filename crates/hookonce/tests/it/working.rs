@@ -14,7 +14,7 @@ use hookonce::task::{DeadLane, Outcome, TaskId, Token};
 use hookonce::worker::{Worker, WorkerOptions};
 use tokio::sync::{Notify, watch};
 
-use crate::bed::{Bed, LEASE, New, id, new, store_test, task_id};
+use crate::bed::{Bed, LEASE, id, new, store_test, task_id};
 
 /// A step that writes down what it is run for and does what it is told.
 struct Told<F>(Arc<Mutex<Vec<String>>>, F);
@@ -50,23 +50,23 @@ impl Step for Sql {
     }
 }
 
-fn route(steps: Vec<(&str, Arc<dyn Step>)>) -> Route {
+pub(crate) fn route(steps: Vec<(&str, Arc<dyn Step>)>) -> Route {
     let steps = steps.into_iter().map(|(name, step)| (name.into(), step)).collect();
     Route { steps, max_attempts: 3, lease: LEASE, ..Route::new("r") }
 }
 
-fn worker(bed: &Bed, route: Route) -> Worker {
+pub(crate) fn worker(bed: &Bed, route: Route) -> Worker {
     Worker::new(bed.store.clone(), Arc::from([route]), WorkerOptions::new("tester"))
 }
 
-fn janitor(bed: &Bed) -> Janitor {
+pub(crate) fn janitor(bed: &Bed) -> Janitor {
     let day = Duration::from_secs(24 * 3600);
     let retention = Retention { payload: day * 30, key: day * 30, dead: day * 90 };
     let options = JanitorOptions { poll: Duration::from_secs(1), retention };
     Janitor::new(bed.store.clone(), Arc::from([route(vec![])]), options)
 }
 
-fn told(
+pub(crate) fn told(
     log: &Arc<Mutex<Vec<String>>>,
     does: impl Fn(u32) -> Result<(), Failure> + Send + Sync + 'static,
 ) -> Arc<dyn Step> {
@@ -74,7 +74,7 @@ fn told(
 }
 
 /// Works until nothing is due within a day.
-async fn work(bed: &Bed, worker: &Worker) {
+pub(crate) async fn work(bed: &Bed, worker: &Worker) {
     for _ in 0..30 {
         while worker.turn().await > 0 {}
         bed.clock.advance(Duration::from_secs(3600));
@@ -160,8 +160,8 @@ store_test!(not_yet_costs_no_attempt, |bed: Bed| async move {
 
 /// A step that waits until it is told to go on.
 #[derive(Debug, Default)]
-struct Waits {
-    started: Notify,
+pub(crate) struct Waits {
+    pub(crate) started: Notify,
     go_on: Notify,
     ended: AtomicU32,
 }
@@ -264,24 +264,6 @@ store_test!(what_runs_at_shutdown_finishes_and_what_is_cut_off_lapses, |bed: Bed
     assert_eq!(janitor(&bed).reap().await.unwrap(), 1);
 });
 
-store_test!(a_thousand_tasks_without_attempts_left_hold_up_nobody, |bed: Bed| async move {
-    let poison: Vec<_> =
-        (0..1000).map(|n| New::at(new(&format!("p{n}")), bed.clock.now())).collect();
-    bed.store.insert(poison).await.unwrap();
-    for _ in 0..2 {
-        for claim in [bed.claim(500).await, bed.claim(500).await].concat() {
-            let retry = Outcome::Retry { after: Duration::ZERO, error: "x".to_owned() };
-            bed.store.finish(&claim, &retry).await.unwrap();
-        }
-    }
-    while !bed.claim(500).await.is_empty() {}
-    bed.clock.advance(LEASE);
-    assert_eq!(janitor(&bed).reap().await.unwrap(), 1000);
-    assert_eq!(bed.store.counts().await.unwrap().dead, 1000);
-    bed.insert([new("fresh")]).await;
-    assert_eq!(bed.claim_one().await.event.key, "fresh");
-});
-
 store_test!(
     /// Fails when `turn` of the janitor's suspects does not ask `is_out`.
     last_attempts_after_a_crash_are_made_one_at_a_time,
@@ -322,7 +304,7 @@ store_test!(an_idempotency_key_names_event_route_step_and_later_runs, |bed: Bed|
 });
 
 /// Waits for a condition, and fails when it takes too long.
-async fn until(holds: impl AsyncFn() -> bool) {
+pub(crate) async fn until(holds: impl AsyncFn() -> bool) {
     let wait = async {
         while !holds().await {
             tokio::task::yield_now().await;

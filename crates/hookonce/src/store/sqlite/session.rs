@@ -194,9 +194,10 @@ impl Session {
         self.execute("begin immediate", ()).map(drop)
     }
 
-    /// Touches the database as a write would, without writing.
+    /// Touches the pages that storing an event would, without writing: damage there refuses intake,
+    /// so readiness has to see it.
     pub(super) fn probe(&self) -> rusqlite::Result<()> {
-        self.pruned_until().map(drop)
+        self.connection.prepare_cached(include_str!("probe.sql"))?.exists(()).map(drop)
     }
 
     /// Runs a statement that gives no rows and says how many it changed.

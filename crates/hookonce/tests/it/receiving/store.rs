@@ -21,6 +21,8 @@ pub(crate) enum Mood {
     Down,
     /// An insert waits until it is let through.
     Gated,
+    /// An insert is done and never says so.
+    Mute,
 }
 
 #[derive(Debug)]
@@ -60,6 +62,16 @@ impl FakeStore {
         self.batches.lock().unwrap().clone()
     }
 
+    fn take_in(&self, events: Vec<NewEvent>) -> Vec<Arrival> {
+        let mut known = self.known.lock().unwrap();
+        let arrival = |event: &NewEvent| {
+            if known.insert(event.id) { Arrival::New } else { Arrival::Duplicate }
+        };
+        let arrivals = events.iter().map(arrival).collect();
+        self.batches.lock().unwrap().push(events);
+        arrivals
+    }
+
     fn mood(&self) -> Mood {
         *self.mood.lock().unwrap()
     }
@@ -70,16 +82,14 @@ impl Store for FakeStore {
     async fn insert(&self, events: Vec<NewEvent>) -> Result<Vec<Arrival>, StoreError> {
         self.begun.notify_one();
         match self.mood() {
-            Mood::Fine => {}
+            Mood::Fine | Mood::Mute => {}
             Mood::Down => return Err(StoreError::unavailable("disk at /var/lib is full")),
             Mood::Gated => self.gate.acquire().await.unwrap().forget(),
         }
-        let mut known = self.known.lock().unwrap();
-        let arrival = |event: &NewEvent| {
-            if known.insert(event.id) { Arrival::New } else { Arrival::Duplicate }
-        };
-        let arrivals = events.iter().map(arrival).collect();
-        self.batches.lock().unwrap().push(events);
+        let arrivals = self.take_in(events);
+        if self.mood() == Mood::Mute {
+            std::future::pending::<()>().await;
+        }
         Ok(arrivals)
     }
 
@@ -87,7 +97,7 @@ impl Store for FakeStore {
         match self.mood() {
             Mood::Fine => Ok(()),
             Mood::Down => Err(StoreError::unavailable("disk at /var/lib is full")),
-            Mood::Gated => std::future::pending().await,
+            Mood::Gated | Mood::Mute => std::future::pending().await,
         }
     }
 
