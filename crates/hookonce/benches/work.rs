@@ -89,8 +89,7 @@ async fn claim(what: &str, tasks: usize, lane: impl Fn(usize) -> String) -> f64 
         let order = ClaimOrder {
             token: Token::draw(),
             worker: "bench".into(),
-            routes: vec!["r".into()],
-            lease: Duration::from_secs(60),
+            routes: vec![("r".into(), Duration::from_secs(60))],
             limit: 10,
             reserve: 2,
         };

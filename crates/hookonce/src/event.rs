@@ -70,6 +70,18 @@ pub struct NewTask {
     pub ordered: bool,
 }
 
+impl NewEvent {
+    /// The event as a store keeps it that refuses its text: same id, key and routes, the payload as
+    /// base64, and its tasks dead.
+    #[must_use]
+    pub fn refused(self, why: &'static str) -> Self {
+        use base64::Engine as _;
+        let payload = base64::engine::general_purpose::STANDARD.encode(&self.payload);
+        let (kind, content_type) = (Kind::unreadable(), BASE64);
+        Self { payload, kind, content_type, element: String::new(), unreadable: Some(why), ..self }
+    }
+}
+
 /// An event as it is stored.
 #[derive(Debug, Clone, Serialize)]
 pub struct Event {

@@ -67,7 +67,8 @@ impl Janitor {
             }
             tokio::select! {
                 _ = shutdown.wait_for(|down| *down) => {}
-                () = tokio::time::sleep(self.options.poll) => {}
+                // What it holds itself must not lapse in between.
+                () = tokio::time::sleep(self.options.poll.min(LEASE / 3)) => {}
             }
         }
         if let Err(error) = self.suspects.lock().await.give_up(&*self.store).await {
@@ -123,13 +124,13 @@ impl Janitor {
 
     /// Folds and prunes, a little at a time, until there is nothing left to do.
     pub async fn tidy(&self) -> Result<(), StoreError> {
-        while self.store.fold(PRUNE_LIMIT).await? >= PRUNE_LIMIT {}
+        while !self.store.fold(PRUNE_LIMIT).await? {}
         loop {
             let pruned = self.store.prune(&self.options.retention, PRUNE_LIMIT).await?;
-            if pruned.payloads == 0 && pruned.events == 0 {
+            telemetry::pruned(pruned);
+            if !pruned.more {
                 return Ok(());
             }
-            telemetry::pruned(pruned);
         }
     }
 }

@@ -12,7 +12,8 @@ use crate::task::Claim;
 #[async_trait]
 pub trait Step: Send + Sync + fmt::Debug {
     /// Does the step for the claimed task. Success is remembered with its result, if it has one,
-    /// and the step is not run again. The future is dropped when the claim is lost.
+    /// and the step is not run again; of a route's last step the task's completion is the record,
+    /// and its result is not kept. The future is dropped when the claim is lost.
     ///
     /// A step may run again after an attempt whose outcome is unknown: give
     /// [`StepContext::idempotency_key`] to whom it calls.

@@ -30,7 +30,8 @@ pub const ERROR_LIMIT: usize = 2048;
 pub trait Store: Send + Sync + fmt::Debug {
     /// Stores the events whose key is unknown, with their tasks, and says of each what became of
     /// it, in the order given. All of them or none; durable when it returns, the original of a
-    /// duplicate too. Never fails for a duplicate; never waits for a worker.
+    /// duplicate too. Never fails for a duplicate; never waits for a worker. An event that the
+    /// database refuses for its data is stored as [`NewEvent::refused`], its siblings as they are.
     async fn insert(&self, events: Vec<NewEvent>) -> Result<Vec<Arrival>, StoreError>;
 
     /// Gives `order.worker` due tasks of `order.routes`, by priority and age, round robin over
@@ -95,9 +96,9 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// claimed. Remembers up to which time keys were removed.
     async fn prune(&self, retention: &Retention, limit: usize) -> Result<Pruned, StoreError>;
 
-    /// Folds the arrivals and minutes that have been appended, at most `limit` rows of each; says
-    /// how many rows it folded.
-    async fn fold(&self, limit: usize) -> Result<usize, StoreError>;
+    /// Folds arrivals and minutes that were appended a while ago, looking at no more than `limit`
+    /// arrivals; says whether it came to the end.
+    async fn fold(&self, limit: usize) -> Result<bool, StoreError>;
 
     /// Keeps the configuration's sources and routes beside the events.
     async fn mirror(
@@ -146,10 +147,8 @@ pub struct ClaimOrder {
     pub token: Token,
     /// Who asks.
     pub worker: Arc<str>,
-    /// For which routes.
-    pub routes: Vec<Arc<str>>,
-    /// How long each claim lasts unless it is extended.
-    pub lease: Duration,
+    /// For which routes, and how long a claim of each lasts unless it is extended.
+    pub routes: Vec<(Arc<str>, Duration)>,
     /// How many at most.
     pub limit: usize,
     /// How many of them are kept for priorities below the first.
@@ -226,6 +225,9 @@ pub struct Pruned {
     pub payloads: usize,
     /// Whole events, keys included.
     pub events: usize,
+    /// The walk over what is old has not come to its end.
+    #[serde(skip)]
+    pub more: bool,
 }
 
 /// A source of the configuration, as a store keeps it.

@@ -4,7 +4,6 @@
 
 mod attempt;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,6 +49,8 @@ pub struct Worker {
 struct Running {
     attempts: JoinSet<bool>,
     lower: usize,
+    /// A claim call whose answer was lost, and when it was made.
+    unanswered: Option<(Token, Instant)>,
 }
 
 impl Worker {
@@ -98,38 +99,39 @@ impl Worker {
 
     /// Fills the free slots with due tasks; says whether more may be due.
     async fn fill(&self, running: &mut Running) -> bool {
-        let mut more = false;
-        for (lease, routes) in self.routes_by_lease() {
-            let free = self.options.slots.saturating_sub(running.attempts.len());
-            if free == 0 {
-                return true;
-            }
-            let reserve = self.options.reserve.saturating_sub(running.lower).min(free);
-            let order = ClaimOrder {
-                token: Token::draw(),
-                worker: self.options.name.clone(),
-                routes,
-                lease,
-                limit: free,
-                reserve,
-            };
-            // Before the store is asked, so that we never think a lease longer than it is.
-            let asked_at = Instant::now();
-            match self.store.claim(order).await {
-                Ok(claims) => {
-                    more |= claims.len() == free;
-                    for claim in claims {
-                        self.start(running, claim, asked_at + lease).await;
-                    }
+        let free = self.options.slots.saturating_sub(running.attempts.len());
+        if free == 0 {
+            return true;
+        }
+        // A call whose answer was lost is repeated with its token, and gives the same claims. The
+        // time is taken before the store is asked, so that no lease is thought longer than it is.
+        let (token, asked_at) =
+            running.unanswered.take().unwrap_or_else(|| (Token::draw(), Instant::now()));
+        let order = ClaimOrder {
+            token,
+            worker: self.options.name.clone(),
+            routes: self.routes.iter().map(|route| (route.name.clone(), route.lease)).collect(),
+            limit: free,
+            reserve: self.options.reserve.saturating_sub(running.lower).min(free),
+        };
+        match self.store.claim(order).await {
+            Ok(claims) => {
+                let more = claims.len() >= free;
+                for claim in claims {
+                    self.start(running, claim, asked_at).await;
                 }
-                Err(error) => telemetry::claim_failed(&error),
+                more
+            }
+            Err(error) => {
+                telemetry::claim_failed(&error);
+                running.unanswered = Some((token, asked_at));
+                false
             }
         }
-        more
     }
 
     /// Starts the attempt that a claim is for.
-    async fn start(&self, running: &mut Running, claim: Claim, until: Instant) {
+    async fn start(&self, running: &mut Running, claim: Claim, asked_at: Instant) {
         let Some(n) = self.routes.iter().position(|route| route.name == claim.route) else {
             // The store gave what was not asked for; nothing was run.
             let _ = self.store.release(&claim, Release::Unstarted).await;
@@ -139,17 +141,10 @@ impl Worker {
         let lower = claim.event.priority != crate::event::Priority::Urgent;
         running.lower += usize::from(lower);
         running.attempts.spawn(async move {
-            attempt::attempt(&*store, &routes[n], &claim, until).await;
+            let route = &routes[n];
+            attempt::attempt(&*store, route, &claim, asked_at + route.lease).await;
             lower
         });
-    }
-
-    fn routes_by_lease(&self) -> BTreeMap<Duration, Vec<Arc<str>>> {
-        let mut routes = BTreeMap::<Duration, Vec<Arc<str>>>::new();
-        for route in self.routes.iter() {
-            routes.entry(route.lease).or_default().push(route.name.clone());
-        }
-        routes
     }
 }
 

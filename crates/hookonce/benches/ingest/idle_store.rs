@@ -70,7 +70,7 @@ impl Store for IdleStore {
     async fn prune(&self, _: &Retention, _: usize) -> Result<Pruned, StoreError> {
         unimplemented!()
     }
-    async fn fold(&self, _: usize) -> Result<usize, StoreError> {
+    async fn fold(&self, _: usize) -> Result<bool, StoreError> {
         unimplemented!()
     }
     async fn mirror(&self, _: &[MirrorSource], _: &[MirrorRoute]) -> Result<(), StoreError> {

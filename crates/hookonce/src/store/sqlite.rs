@@ -276,7 +276,7 @@ impl Store for SqliteStore {
         .await
     }
 
-    async fn fold(&self, limit: usize) -> Result<usize, StoreError> {
+    async fn fold(&self, limit: usize) -> Result<bool, StoreError> {
         let walk = self.walk.clone();
         self.write(Class::Task, move |session| {
             let walk = walk.lock().unwrap_or_else(PoisonError::into_inner);
@@ -388,7 +388,10 @@ fn backup(from: &Path, to: &Path) -> Result<(), StoreError> {
         let connection = Session::open_plain(from)?;
         connection.execute("vacuum into ?", (to.to_string_lossy(),))?;
         // SQLite doesn't flush the copy; a backup that is told of is on the disk.
-        std::fs::File::open(to).and_then(|file| file.sync_all()).map_err(failed)
+        std::fs::File::open(to).and_then(|file| file.sync_all()).map_err(failed)?;
+        let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = std::fs::File::open(folder.unwrap_or(Path::new(".")));
+        folder.and_then(|folder| folder.sync_all()).map_err(failed)
     };
     copy().inspect_err(|_: &StoreError| {
         // An unfinished copy would be taken for one.

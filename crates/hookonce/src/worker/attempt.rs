@@ -37,6 +37,7 @@ pub(super) async fn attempt(store: &dyn Store, route: &Route, claim: &Claim, unt
         write(store, claim, ended).await
     };
     let ended = tokio::select! {
+        biased;
         ended = work => ended,
         () = keep_lease(store, claim, route.lease, until) => Ended::Lost,
     };
@@ -81,7 +82,8 @@ async fn one(
     last: bool,
 ) -> Result<Option<Ended>, Failure> {
     let (claim, name) = (context.claim, context.step);
-    if let Some(statement) = step.statement(context) {
+    let statement = std::panic::catch_unwind(AssertUnwindSafe(|| step.statement(context)));
+    if let Some(statement) = statement.map_err(|panic| panicked(name, &*panic))? {
         let done = if last { StepDone::Task } else { StepDone::Step(name) };
         return match store.finish_with(claim, done, statement).await {
             Ok(()) => Ok(last.then_some(Ended::Finished)),
@@ -94,9 +96,7 @@ async fn one(
     }
     let result = match AssertUnwindSafe(step.run(context)).catch_unwind().await {
         Ok(result) => result?,
-        Err(panic) => {
-            return Err(Failure::transient(format!("step `{name}` panicked: {}", said(&*panic))));
-        }
+        Err(panic) => return Err(panicked(name, &*panic)),
     };
     if last {
         return Ok(None);
@@ -155,8 +155,8 @@ async fn keep_lease(store: &dyn Store, claim: &Claim, lease: Duration, mut until
     }
 }
 
-/// What a panic said.
-fn said(panic: &(dyn std::any::Any + Send)) -> &str {
+fn panicked(step: &str, panic: &(dyn std::any::Any + Send)) -> Failure {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("(no message)")
+    let said = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("(no message)");
+    Failure::transient(format!("step `{step}` panicked: {said}"))
 }

@@ -129,8 +129,7 @@ pub(crate) fn order(limit: usize) -> ClaimOrder {
     ClaimOrder {
         token: Token::draw(),
         worker: "tester".into(),
-        routes: vec!["r".into()],
-        lease: LEASE,
+        routes: vec![("r".into(), LEASE)],
         limit,
         reserve: 0,
     }

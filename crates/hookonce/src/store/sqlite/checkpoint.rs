@@ -16,7 +16,7 @@ use super::session::Session;
 use crate::store::StoreError;
 
 /// From how many pages on the log is moved: the more, the less often a page is moved that changes
-/// again soon. 32 MiB.
+/// again soon. 64 MiB.
 const PAGES: u32 = 16_000;
 
 /// The log is as short as it should be, or being moved.
@@ -94,6 +94,15 @@ impl Drop for Checkpoint {
             let _ = thread.join();
         }
     }
+}
+
+/// Moves all that is in the log and empties it, waiting a while for readers; says whether it did.
+pub(super) fn run_to_end(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row(
+        "pragma wal_checkpoint(truncate)",
+        (),
+        |row| Ok(row.get::<_, i64>(0)? == 0),
+    )
 }
 
 /// Moves what is in the log as far as no reader is in the way, waiting for nobody; says whether that

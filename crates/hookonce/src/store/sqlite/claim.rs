@@ -35,13 +35,14 @@ pub(super) fn claim(
     let now = session.now();
     let due = due(session, order, now)?;
     let picked = pick(due, &mut turn.borrow_mut(), order.limit, order.reserve);
-    let lease_until = now + millis(order.lease);
     let mut claims = Vec::with_capacity(picked.len());
     for Due { seq, route, .. } in picked {
         let token = order.token.as_bytes();
+        let lease = order.routes.iter().find(|(name, _)| *name == route);
+        let lease_until = now + lease.map_or(0, |(_, lease)| millis(*lease));
         let parameters = params![token, &*order.worker, lease_until, now, seq, &*route];
         if session.execute(include_str!("claim.sql"), parameters)? == 1 {
-            claims.push(claimed(session, seq, &route, order.token, false)?);
+            claims.push(claimed(session, seq, &route, order.token, Taken::Due)?);
         }
     }
     Ok(claims)
@@ -56,7 +57,7 @@ fn claimed_before(session: &Session, order: &ClaimOrder) -> rusqlite::Result<Vec
         .collect::<rusqlite::Result<_>>()?;
     tasks
         .into_iter()
-        .map(|(seq, route)| claimed(session, seq, &route.into(), order.token, false))
+        .map(|(seq, route)| claimed(session, seq, &route.into(), order.token, Taken::Due))
         .collect()
 }
 
@@ -69,7 +70,7 @@ fn due(
     let mut due = BTreeMap::<i64, BTreeMap<String, Vec<Due>>>::new();
     let mut groups = session.connection.prepare_cached(include_str!("claim_group.sql"))?;
     let mut oldest = session.connection.prepare_cached(include_str!("claim_due.sql"))?;
-    for route in &order.routes {
+    for (route, _) in &order.routes {
         let mut group = (-1, String::new());
         loop {
             let (priority, source) = &group;
@@ -169,10 +170,19 @@ pub(super) fn reap(
             ":lease_until": now + millis(lease),
         };
         if session.execute(include_str!("reap.sql"), parameters)? == 1 {
-            claims.push(claimed(session, seq, &route.into(), token, true)?);
+            claims.push(claimed(session, seq, &route.into(), token, Taken::Lapsed)?);
         }
     }
     Ok(claims)
+}
+
+/// How a task came to be claimed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    /// To be handled: its payload is needed.
+    Due,
+    /// To be finished only.
+    Lapsed,
 }
 
 /// Reads a task that was just claimed, with its event and steps.
@@ -181,10 +191,11 @@ fn claimed(
     seq: i64,
     route: &Arc<str>,
     token: Token,
-    reaped: bool,
+    how: Taken,
 ) -> rusqlite::Result<Claim> {
+    let reaped = how == Taken::Lapsed;
     let mut claimed = session.connection.prepare_cached(include_str!("claimed.sql"))?;
-    let mut claim = claimed.query_row((seq, &**route), |row| {
+    let mut claim = claimed.query_row(params![!reaped, seq, &**route], |row| {
         Ok(Claim {
             event: Arc::new(rows::event(row, 5)?),
             route: route.clone(),

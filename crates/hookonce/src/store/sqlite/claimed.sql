@@ -1,7 +1,7 @@
--- Gives a claimed task with its event.
+-- Gives a claimed task with its event, and the payload where it is to be handled.
 select t.attempt, t.max_attempts, t.run, t.epoch, t.lease_until,
   e.seq, e.id, e.source, e.key, e.kind, e.lane, e.priority, e.content_type, e.element,
-  e.weak_key, e.sent_at, e.received_at, e.payload
+  e.weak_key, e.sent_at, e.received_at, case when :handled then e.payload end
 from hookonce_tasks t
 join hookonce_events e on e.seq = t.seq
 where t.seq = :seq

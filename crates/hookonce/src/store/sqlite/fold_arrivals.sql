@@ -1,9 +1,9 @@
--- Gives the events with several old arrivals that can be told as one row.
-select seq, max(arrival), max(at), sum(n)
+-- Gives what one event's old arrivals come to, duplicates and mismatches apart, where they are several
+-- rows; a row that keeps its element stays as it is.
+select mismatch, max(arrival), max(at), sum(n)
 from hookonce_arrivals
-where arrival > :after
-  and arrival <= :until
+where seq = :seq
   and at < :before
-  and mismatch = 0
-group by seq
+  and element is null
+group by mismatch
 having count(*) > 1

@@ -1,8 +1,7 @@
 -- Deletes the arrivals that are told by another row.
 delete from hookonce_arrivals
 where seq = :seq
-  and arrival > :after
-  and arrival <= :until
   and at < :before
-  and mismatch = 0
+  and element is null
+  and mismatch = :mismatch
   and arrival <> :arrival

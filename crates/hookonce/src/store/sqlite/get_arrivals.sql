@@ -1,6 +1,10 @@
--- Gives the arrivals of an event after its first, oldest first.
+-- Gives the newest arrivals of an event after its first, oldest first.
 select at, n, element
-from hookonce_arrivals
-where seq = :seq
+from (
+  select at, arrival, n, element
+  from hookonce_arrivals
+  where seq = :seq
+  order by at desc, arrival desc
+  limit 1000
+)
 order by at, arrival
-limit 1000

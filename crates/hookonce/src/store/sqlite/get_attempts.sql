@@ -1,6 +1,10 @@
--- Gives the attempts of an event's tasks, oldest first.
-select route, epoch, run, attempt, worker, started_at, ended_at, outcome, error
-from hookonce_attempts
-where seq = :seq
+-- Gives the newest attempts of an event's tasks, oldest first.
+select *
+from (
+  select route, epoch, run, attempt, worker, started_at, ended_at, outcome, error
+  from hookonce_attempts
+  where seq = :seq
+  order by ended_at desc, epoch desc
+  limit 1000
+)
 order by ended_at, epoch
-limit 1000

@@ -13,13 +13,26 @@ use crate::store::Arrival;
 const TOO_OLD: &str = "too old to be proven new: the key of an event of this age may have been \
                        pruned; replay it if it was never handled";
 
+/// Why a task is dead on arrival whose event the database does not take as it is.
+const REFUSED: &str = "the database refused the event: its payload is kept as base64";
+
 /// Stores the events of one request within the open transaction, in their order.
 pub(super) fn insert(session: &Session, events: &[NewEvent]) -> rusqlite::Result<Vec<Arrival>> {
     let pruned_until = session.pruned_until()?;
     events
         .iter()
         .map(|event| {
-            let arrival = match insert_new(session, event)? {
+            let refused;
+            let (event, inserted) = match insert_new(session, event) {
+                Err(error) if is_of_the_data(&error) => {
+                    // The statement alone is undone. Without its text it can be stored: nothing of a
+                    // request is refused for one event that the database does not like.
+                    refused = event.clone().refused(REFUSED);
+                    (&refused, insert_new(session, &refused)?)
+                }
+                inserted => (event, inserted?),
+            };
+            let arrival = match inserted {
                 Some(seq) => {
                     insert_tasks(session, event, seq, dead_reason(event, pruned_until))?;
                     Arrival::New
@@ -35,6 +48,12 @@ pub(super) fn insert(session: &Session, events: &[NewEvent]) -> rusqlite::Result
             Ok(arrival)
         })
         .collect()
+}
+
+/// Whether an error tells of what is to be stored, and not of the database.
+fn is_of_the_data(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{ConstraintViolation, TooBig, TypeMismatch};
+    matches!(error.sqlite_error_code(), Some(ConstraintViolation | TooBig | TypeMismatch))
 }
 
 /// Gives the number of the event if it is new.

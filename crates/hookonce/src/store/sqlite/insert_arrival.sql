@@ -2,9 +2,13 @@
 insert into hookonce_arrivals (seq, at, n, mismatch, element)
 values (
   :seq, :now, 1, :element is not null,
-  iif(
-    (select count(*) from hookonce_arrivals where seq = :seq and element is not null) < 3,
-    :element,
-    null
-  )
+  case
+    when :element is null then null
+    when (
+      select count(*)
+      from hookonce_arrivals
+      where seq = :seq
+        and element is not null
+    ) < 3 then :element
+  end
 )

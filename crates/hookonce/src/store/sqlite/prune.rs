@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use rusqlite::{Row, named_params};
+use rusqlite::{Row, named_params, params};
 
 use super::claim::millis;
 use super::session::Session;
@@ -13,12 +13,19 @@ use crate::store::{Pruned, Retention};
 const ARRIVALS_APART: i64 = 60 * 60 * 1000;
 const MINUTES_APART: i64 = 31 * 24 * 60;
 
-/// Where the walks over old events stand; they begin anew when they come to the end.
-#[derive(Default)]
+/// Where the walks over old events and arrivals stand.
 pub(super) struct Walk {
-    payloads: Cell<i64>,
-    keys: Cell<i64>,
+    /// `None` at the end; once both are there, they begin anew.
+    payloads: Cell<Option<i64>>,
+    keys: Cell<Option<i64>>,
     arrivals: Cell<i64>,
+}
+
+impl Default for Walk {
+    fn default() -> Self {
+        let (payloads, keys) = (Cell::new(Some(0)), Cell::new(Some(0)));
+        Self { payloads, keys, arrivals: Cell::new(0) }
+    }
 }
 
 /// An old event, as the two walks see it.
@@ -38,16 +45,25 @@ pub(super) fn prune(
     let now = session.now();
     let payloads = prune_payloads(session, &walk.payloads, retention, now, limit)?;
     let events = prune_keys(session, &walk.keys, now - millis(retention.key), limit)?;
-    Ok(Pruned { payloads, events })
+    // The file itself shrinks too, where it is of our making: else pruning could never end a
+    // shortage of room. A little at a time, since each page is moved.
+    session.connection.execute_batch("pragma incremental_vacuum(256)")?;
+    let more = walk.payloads.get().or(walk.keys.get()).is_some();
+    if !more {
+        walk.payloads.set(Some(0));
+        walk.keys.set(Some(0));
+    }
+    Ok(Pruned { payloads, events, more })
 }
 
 fn prune_payloads(
     session: &Session,
-    after: &Cell<i64>,
+    walk: &Cell<Option<i64>>,
     retention: &Retention,
     now: i64,
     limit: usize,
 ) -> rusqlite::Result<usize> {
+    let Some(after) = walk.get() else { return Ok(0) };
     let before = now - millis(retention.payload);
     let before_dead = now - millis(retention.dead);
     let old = |row: &Row<'_>| Ok((old(row)?, row.get::<_, bool>(4)?, row.get::<_, bool>(5)?));
@@ -56,12 +72,12 @@ fn prune_payloads(
         .prepare_cached(include_str!("prune_payload_candidates.sql"))?
         .query_map(
             named_params! {
-                ":after": after.get(), ":before": before.max(before_dead), ":limit": limit,
+                ":after": after, ":before": before.max(before_dead), ":limit": limit,
             },
             old,
         )?
         .collect::<rusqlite::Result<_>>()?;
-    advance(after, candidates.last().map(|(old, ..)| old.seq), candidates.len() < limit);
+    walk.set(candidates.last().map(|(old, ..)| old.seq).filter(|_| candidates.len() == limit));
     let mut pruned = 0;
     for (old, live, dead) in candidates {
         if !live && old.last < if dead { before_dead } else { before } {
@@ -73,19 +89,19 @@ fn prune_payloads(
 
 fn prune_keys(
     session: &Session,
-    after: &Cell<i64>,
+    walk: &Cell<Option<i64>>,
     before: i64,
     limit: usize,
 ) -> rusqlite::Result<usize> {
+    let Some(after) = walk.get() else { return Ok(0) };
     let candidates: Vec<(Old, Option<i64>, i64)> = session
         .connection
         .prepare_cached(include_str!("prune_key_candidates.sql"))?
-        .query_map(
-            named_params! { ":after": after.get(), ":before": before, ":limit": limit },
-            |row| Ok((old(row)?, row.get(4)?, row.get(5)?)),
-        )?
+        .query_map(named_params! { ":after": after, ":before": before, ":limit": limit }, |row| {
+            Ok((old(row)?, row.get(4)?, row.get(5)?))
+        })?
         .collect::<rusqlite::Result<_>>()?;
-    advance(after, candidates.last().map(|(old, ..)| old.seq), candidates.len() < limit);
+    walk.set(candidates.last().map(|(old, ..)| old.seq).filter(|_| candidates.len() == limit));
     let mut pruned = 0;
     for (old, sent_at, priority) in candidates {
         // An event that the sender dates later than it came can't be proven old when it comes
@@ -115,38 +131,43 @@ fn old(row: &Row<'_>) -> rusqlite::Result<Old> {
     Ok(Old { seq: row.get(0)?, last: received.max(arrived).max(finished) })
 }
 
-fn advance(after: &Cell<i64>, last: Option<i64>, at_end: bool) {
-    after.set(if at_end { 0 } else { last.unwrap_or(0) });
-}
-
-/// Folds old arrivals of an event into one row, and old minutes into their day.
-pub(super) fn fold(session: &Session, walk: &Walk, limit: usize) -> rusqlite::Result<usize> {
+/// Folds old arrivals into one row an event, and old minutes into their day; says whether it came to
+/// the end. What was folded is not looked at again until more arrives.
+pub(super) fn fold(session: &Session, walk: &Walk, limit: usize) -> rusqlite::Result<bool> {
     let before = session.now() - ARRIVALS_APART;
     let after = walk.arrivals.get();
-    let until = after.saturating_add(i64::try_from(limit).unwrap_or(i64::MAX));
-    let several: Vec<(i64, i64, i64, i64)> = session
+    let until: Option<i64> = session
         .connection
-        .prepare_cached(include_str!("fold_arrivals.sql"))?
-        .query_map(named_params! { ":after": after, ":until": until, ":before": before }, |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
-        })?
-        .collect::<rusqlite::Result<_>>()?;
-    let mut folded = 0;
-    for (seq, arrival, at, n) in several {
-        let parameters = named_params! {
-            ":seq": seq, ":after": after, ":until": until, ":before": before, ":arrival": arrival,
-        };
-        folded += session.execute(include_str!("fold_arrivals_delete.sql"), parameters)?;
-        let parameters = named_params! { ":arrival": arrival, ":n": n, ":at": at };
-        session.execute(include_str!("fold_arrivals_update.sql"), parameters)?;
+        .prepare_cached(include_str!("fold_window.sql"))?
+        .query_row(params![after, before, limit], |row| row.get(0))?;
+    if let Some(until) = until {
+        let seqs: Vec<i64> = session
+            .connection
+            .prepare_cached(include_str!("fold_events.sql"))?
+            .query_map((after, until), |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        for seq in seqs {
+            fold_event(session, seq, before)?;
+        }
+        walk.arrivals.set(until);
+        return Ok(false);
     }
-    let last = session
-        .connection
-        .prepare_cached(include_str!("fold_arrivals_last.sql"))?
-        .query_row((), |row| row.get(0))?;
-    walk.arrivals.set(if until >= last { 0 } else { until });
     let before = session.now().div_euclid(60_000) - MINUTES_APART;
     session.execute(include_str!("fold_minutes.sql"), (before,))?;
-    folded += session.execute(include_str!("fold_minutes_delete.sql"), (before,))?;
-    Ok(folded)
+    session.execute(include_str!("fold_minutes_delete.sql"), (before,))?;
+    Ok(true)
+}
+
+fn fold_event(session: &Session, seq: i64, before: i64) -> rusqlite::Result<()> {
+    let several: Vec<(bool, i64, i64, i64)> = session
+        .connection
+        .prepare_cached(include_str!("fold_arrivals.sql"))?
+        .query_map((seq, before), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    for (mismatch, arrival, at, n) in several {
+        let parameters = params![seq, before, mismatch, arrival];
+        session.execute(include_str!("fold_arrivals_delete.sql"), parameters)?;
+        session.execute(include_str!("fold_arrivals_update.sql"), params![n, at, arrival])?;
+    }
+    Ok(())
 }

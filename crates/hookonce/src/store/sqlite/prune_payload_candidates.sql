@@ -1,8 +1,9 @@
--- Gives events that still have a payload, are older than the limit, and no task of which may run.
+-- Gives events that still have a payload and are older than the limit; and whether a task of theirs
+-- may still run or holds its lane, which would otherwise wait for good, and whether one is dead.
 select e.seq, e.received_at,
   coalesce((select max(at) from hookonce_arrivals a where a.seq = e.seq), 0),
   coalesce((select max(finished_at) from hookonce_tasks t where t.seq = e.seq), 0),
-  exists (select 1 from hookonce_tasks t where t.seq = e.seq and t.state in ('pending', 'claimed')),
+  exists (select 1 from hookonce_tasks t where t.seq = e.seq and (t.state in ('pending', 'claimed') or t.due_at is not null)),
   exists (select 1 from hookonce_tasks t where t.seq = e.seq and t.state = 'dead')
 from hookonce_events e
 where e.payload is not null

@@ -175,6 +175,14 @@ where
     }
 }
 
+#[cfg(test)]
+impl<T, F> Task<T, F> {
+    /// As if it had run.
+    pub(super) fn set_done(&mut self, done: T) {
+        self.done = Some(Ok(done));
+    }
+}
+
 impl<T, F> Work for Task<T, F>
 where
     T: Send,

@@ -9,6 +9,8 @@ CREATE TABLE hookonce_arrivals (
   element text
 );
 
+CREATE INDEX hookonce_arrivals_element on hookonce_arrivals (seq) where element is not null;
+
 CREATE INDEX hookonce_arrivals_seq on hookonce_arrivals (seq, at);
 
 CREATE TABLE hookonce_attempts (

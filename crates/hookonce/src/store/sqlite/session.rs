@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -93,6 +94,8 @@ impl Session {
         // Not `full`: the flush of the log is ours, see `flush`.
         connection.pragma_update(None, "synchronous", "normal")?;
         connection.pragma_update(None, "cache_size", -8000)?;
+        // A log that grew while a backup stood on it gives the room back.
+        connection.pragma_update(None, "journal_size_limit", 128 << 20)?;
         connection.pragma_update(None, "foreign_keys", true)?;
         let guard = Arc::new(Guard { opened: Instant::now(), until: AtomicU64::new(OPEN) });
         let limit = guard.clone();
@@ -277,19 +280,22 @@ fn wait_for_other_process(tries: i32) -> bool {
 }
 
 /// Makes the file if it isn't there, readable for its owner only; says whether it is new or empty.
+/// A file that is there is not opened: closing it would end every lock that this process has on it,
+/// SQLite's own included, and another process could then delete the log under us.
 fn make_private(path: &Path) -> Result<bool, StoreError> {
     use std::os::unix::fs::OpenOptionsExt as _;
-    std::fs::OpenOptions::new()
-        .create(true)
-        .append(true)
-        .mode(0o600)
-        .open(path)
-        .and_then(|file| file.metadata())
-        .map(|file| file.len() == 0)
-        .map_err(|error| StoreError::Unavailable {
-            message: format!("`{}` can't be opened: {error}", path.display()),
-            source: Some(Box::new(error)),
-        })
+    let made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    let is_empty = match made {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            std::fs::metadata(path).map(|file| file.len() == 0)
+        }
+        Err(error) => Err(error),
+    };
+    is_empty.map_err(|error| StoreError::Unavailable {
+        message: format!("`{}` can't be opened: {error}", path.display()),
+        source: Some(Box::new(error)),
+    })
 }
 
 fn identity(path: &Path) -> Result<(u64, u64), StoreError> {

@@ -26,14 +26,17 @@ pub(super) fn finish_with(
     if let Err(error) = session.guarded(LIMIT, |connection| run(connection, statement)) {
         return if is_of_the_database(&error) { Err(error) } else { Ok(Err(refused(&error))) };
     }
+    if session.connection.is_autocommit() {
+        return Ok(Err(ended()));
+    }
     match done {
         StepDone::Task => finish(session, claim, &Outcome::Completed),
         StepDone::Step(name) => record_step(session, claim, name, StepState::Done, None),
     }
 }
 
-/// Runs a caller's own code and completes the task, while the token holds. The code is trusted to
-/// leave the transaction open; the writer notices if it doesn't.
+/// Runs a caller's own code and completes the task, while the token holds. Code that hides an error
+/// which ended the transaction (`insert or rollback`, an interrupt) completes nothing.
 pub(super) fn finish_in(
     session: &Session,
     claim: &Claim,
@@ -43,6 +46,7 @@ pub(super) fn finish_in(
         return Ok(Err(StoreError::Lost));
     }
     match session.guarded(LIMIT, effect) {
+        Ok(()) if session.connection.is_autocommit() => Ok(Err(ended())),
         Ok(()) => finish(session, claim, &Outcome::Completed),
         Err(error) if is_of_the_database(&error) => Err(error),
         Err(error) => Ok(Err(refused(&error))),
@@ -87,6 +91,17 @@ pub(super) fn check(session: &Session, sql: &str, known: &[&str]) -> Result<(), 
         }
         Err(error) if is_of_the_database(&error) => Err(error.into()),
         Err(error) => Err(wrong(explained(&error))),
+    }
+}
+
+/// What was written together was undone together.
+pub(super) fn ended() -> StoreError {
+    StoreError::Statement {
+        permanent: true,
+        message:
+            "the transaction was ended from within: what shares it with the record of its step \
+                  may not"
+                .to_owned(),
     }
 }
 

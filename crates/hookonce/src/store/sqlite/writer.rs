@@ -17,6 +17,7 @@ use super::disk;
 use super::flush::{Flush, Log};
 use super::queue::{Batch, Queue, Work};
 use super::session::{Session, is_of_the_database};
+use super::statement::ended;
 use crate::store::{Clock, StoreError};
 
 /// After how long a round of user statements gives way to intake.
@@ -36,8 +37,6 @@ pub(super) struct Writer {
     /// in what is in it.
     is_tight: bool,
     flush: Flush,
-    /// A flush failed, and what it left in doubt is not settled.
-    is_in_doubt: bool,
     /// Told when a commit made a task due.
     due: Arc<Notify>,
 }
@@ -62,7 +61,6 @@ impl Writer {
             checkpoint: Checkpoint::start(path)?,
             is_tight: false,
             flush: Flush::start()?,
-            is_in_doubt: false,
             due,
         };
         writer.session()?;
@@ -140,6 +138,8 @@ impl Writer {
         match together {
             Ok(log) => self.tell_committed(log, run),
             Err(Failed::Database(error)) => tell(run, Some(error)),
+            // Nobody else was in it: there is nothing to be found out by running it again.
+            Err(_) if run.len() == 1 && run[0].is_refused() => tell(run, None),
             Err(_) => run.into_iter().for_each(|work| self.commit_alone(work)),
         }
         works
@@ -222,16 +222,24 @@ impl Writer {
     /// After a flush that failed: what is in the log may be read but never get to the disk. Moved into
     /// the database it is written anew; until then nothing is.
     fn settle_log(&mut self) -> Result<(), Failed> {
-        self.is_in_doubt |= self.flush.take_failed();
-        if self.is_in_doubt {
-            let session = self.session().map_err(Failed::Database)?;
-            self.is_in_doubt = !checkpoint::run(&session.connection).map_err(Failed::Work)?;
+        if !self.flush.has_failed() {
+            return Ok(());
         }
-        if self.is_in_doubt {
-            let message = "the disk failed to take the database's log; trying to write it anew";
-            return Err(Failed::Database(StoreError::unavailable(message)));
+        let session = self.session().map_err(Failed::Database)?;
+        match checkpoint::run_to_end(&session.connection) {
+            Ok(true) => {
+                self.flush.settle();
+                Ok(())
+            }
+            result => {
+                self.session = None;
+                let why = result.err().map_or(String::new(), |error| format!(" ({error})"));
+                Err(Failed::Database(StoreError::unavailable(format!(
+                    "the disk failed to take the database's log, and it can't be moved{why}: check \
+                     the disk; senders will try again"
+                ))))
+            }
         }
-        Ok(())
     }
 
     fn session(&mut self) -> Result<&mut Session, StoreError> {
@@ -268,12 +276,7 @@ impl From<Failed> for StoreError {
                 Self::Statement { permanent: true, message: error.to_string() }
             }
             Failed::Work(error) => error.into(),
-            Failed::Ended => Self::Statement {
-                permanent: true,
-                message: "the statement ended the transaction that it shares with the record of \
-                          its step"
-                    .to_owned(),
-            },
+            Failed::Ended => ended(),
         }
     }
 }

@@ -152,7 +152,7 @@ impl Store for FakeStore {
     async fn prune(&self, _: &Retention, _: usize) -> Result<Pruned, StoreError> {
         unimplemented!()
     }
-    async fn fold(&self, _: usize) -> Result<usize, StoreError> {
+    async fn fold(&self, _: usize) -> Result<bool, StoreError> {
         unimplemented!()
     }
     async fn mirror(&self, _: &[MirrorSource], _: &[MirrorRoute]) -> Result<(), StoreError> {

@@ -100,7 +100,7 @@ store_test!(a_dead_head_passes_its_lane_or_holds_it, |bed: Bed| async move {
 store_test!(two_routes_of_one_event_are_independent, |bed: Bed| async move {
     bed.insert([new("a").lane("l").routes(&["r", "s"]), new("b").lane("l").routes(&["r", "s"])])
         .await;
-    let for_route = |route: &str| ClaimOrder { routes: vec![route.into()], ..order(10) };
+    let for_route = |route: &str| ClaimOrder { routes: vec![(route.into(), LEASE)], ..order(10) };
     let r = bed.store.claim(for_route("r")).await.unwrap();
     let s = bed.store.claim(for_route("s")).await.unwrap();
     assert_eq!((keys(&r), keys(&s)), (vec!["a"], vec!["a"]));

@@ -90,3 +90,39 @@ store_test!(a_payload_comes_back_byte_for_byte, |bed: Bed| async move {
     assert_eq!(bed.claim_one().await.event.payload.as_deref(), Some(payload));
     assert!(bed.store.get(id("unknown")).await.unwrap().is_none());
 });
+
+store_test!(
+    an_event_that_the_database_refuses_is_kept_dead_and_its_siblings_live,
+    |bed: Bed| async move {
+        bed.sql.run(
+            "create trigger picky before insert on hookonce_events when new.payload like '%bad%'
+         begin select raise(abort, 'not this one'); end",
+        );
+        let events = [new("a"), new("b").payload(r#"{"bad":1}"#), new("c")];
+        let events = events.map(|event| event.at(bed.clock.now())).to_vec();
+        assert_eq!(bed.store.insert(events.clone()).await.unwrap(), [Fresh; 3]);
+        let b = bed.get("b").await;
+        assert_eq!((b.summary.state, b.summary.event.kind.as_str()), ("dead", "unreadable"));
+        assert_eq!(b.payload.as_deref(), Some("eyJiYWQiOjF9"));
+        assert_eq!(bed.claim(10).await.len(), 2);
+        assert_eq!(bed.store.insert(events).await.unwrap(), [Duplicate; 3]);
+    }
+);
+
+store_test!(
+    /// Fails when `insert_arrival.sql` counts all arrivals again: the last copies then cost many
+    /// times what the first ones did.
+    a_copy_costs_the_same_however_many_came,
+    |bed: Bed| async move {
+        bed.insert([new("a")]).await;
+        let copies = |n| vec![new("a").at(bed.clock.now()); n];
+        let mut times = Vec::new();
+        for _ in 0..12 {
+            let start = std::time::Instant::now();
+            bed.store.insert(copies(1500)).await.unwrap();
+            times.push(start.elapsed());
+        }
+        let (first, last) = (times[..4].iter().min().unwrap(), times[8..].iter().min().unwrap());
+        assert!(*last < *first * 4, "{times:?}");
+    }
+);

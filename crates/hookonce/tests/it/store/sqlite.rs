@@ -208,6 +208,47 @@ async fn code_of_a_caller_shares_the_transaction_and_its_fate() {
     assert_eq!((counts.completed, counts.claimed), (2, 1));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_effect_that_hid_the_end_of_its_transaction_completes_nothing() {
+    let (_dir, path) = file();
+    let store = open(&path).unwrap();
+    let ledger = rusqlite::Connection::open(&path).unwrap();
+    ledger.execute_batch("create table ledger (id text primary key)").unwrap();
+    ledger.execute_batch("insert into ledger values ('taken')").unwrap();
+    store.insert(vec![event("a")]).await.unwrap();
+    let claims = store.claim(order(1)).await.unwrap();
+    let hides = store.finish_in(&claims[0], |connection| {
+        connection.execute("insert into ledger values ('mine')", ())?;
+        let _ = connection.execute("insert or rollback into ledger values ('taken')", ());
+        Ok(())
+    });
+    assert!(matches!(hides.await, Err(StoreError::Statement { permanent: true, .. })));
+    assert_eq!(store.counts().await.unwrap().claimed, 1);
+}
+
+/// Fails when `make_private` opens a file that is there: closing it ends SQLite's locks, and any
+/// other process that closes the database last deletes the log under us.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn opening_a_file_again_keeps_the_locks_on_it() {
+    use std::os::unix::fs::MetadataExt as _;
+    let (_dir, path) = file();
+    let store = open(&path).unwrap();
+    store.insert(vec![event("a")]).await.unwrap();
+    let inode = std::fs::metadata(&path).unwrap().ino();
+    let locks = || {
+        let locks = std::fs::read_to_string("/proc/locks").unwrap();
+        let ours = format!(":{inode} ");
+        let pid = format!(" {} ", std::process::id());
+        locks.lines().filter(|lock| lock.contains(&ours) && lock.contains(&pid)).count()
+    };
+    let before = locks();
+    assert!(before > 0, "SQLite holds a lock as long as the file is open");
+    let again = open(&path).unwrap();
+    assert!(locks() >= before);
+    drop(again);
+    assert!(locks() >= before);
+}
+
 /// The statements of the store, by file name.
 fn statements() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/sqlite");

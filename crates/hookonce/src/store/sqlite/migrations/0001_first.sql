@@ -46,6 +46,9 @@ create table hookonce_arrivals (
 
 create index hookonce_arrivals_seq on hookonce_arrivals (seq, at);
 
+-- The few elements that differed and are kept, so that a copy costs the same however many came.
+create index hookonce_arrivals_element on hookonce_arrivals (seq) where element is not null;
+
 -- What is to be done. due_at is set on a pending task that may be claimed, and on a dead one that
 -- holds its lane; so the head of a lane is: claimed, or due_at is not null.
 create table hookonce_tasks (
