@@ -74,6 +74,8 @@ need curl curl
 need cc gcc
 # The crash tests limit, pause and kill the program with these.
 need prlimit util-linux
+# What the program does before it answers is seen in its system calls.
+need strace strace
 need_component fmt rustfmt
 need_component clippy clippy
 

@@ -11,6 +11,7 @@ mod chance;
 mod claims;
 mod copies;
 mod disk;
+mod flush;
 mod poison;
 mod rounds;
 mod sender;

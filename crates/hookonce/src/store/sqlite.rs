@@ -31,7 +31,7 @@ use self::claim::{Turn, millis};
 use self::disk::Disk;
 use self::finish::Written;
 use self::prune::Walk;
-use self::queue::{Class, Queue, Task};
+use self::queue::{Call, Class, Queue};
 use self::session::Session;
 use self::writer::Writer;
 use super::{
@@ -126,12 +126,12 @@ impl SqliteStore {
         F: FnMut(&Session) -> rusqlite::Result<Result<T, StoreError>> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
-        let task = match class {
+        let call = match class {
             // A sender that hung up sends again; what it left behind need not be stored.
-            Class::Intake(..) => Task::abandonable(reply, work),
-            Class::Task | Class::User => Task::new(reply, work),
+            Class::Intake(..) => Call::abandonable(reply, work),
+            Class::Own | Class::User => Call::new(reply, work),
         };
-        self.queue.push(Box::new(task), class)?;
+        self.queue.push(Box::new(call), class)?;
         answer
             .await
             .unwrap_or_else(|_| Err(StoreError::unavailable("the writer broke off its work")))
@@ -143,7 +143,7 @@ impl SqliteStore {
         F: FnMut(&Session, &Claim) -> Written + Send + 'static,
     {
         let claim = claim.clone();
-        self.write(Class::Task, move |session| work(session, &claim)).await
+        self.write(Class::Own, move |session| work(session, &claim)).await
     }
 
     /// Asks a reader.
@@ -188,7 +188,7 @@ impl Store for SqliteStore {
 
     async fn claim(&self, order: ClaimOrder) -> Result<Vec<Claim>, StoreError> {
         let turn = self.turn.clone();
-        self.write(Class::Task, move |session| {
+        self.write(Class::Own, move |session| {
             let turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
             claim::claim(session, &turn, &order).map(Ok)
         })
@@ -248,28 +248,28 @@ impl Store for SqliteStore {
         lease: Duration,
         limit: usize,
     ) -> Result<Vec<Claim>, StoreError> {
-        self.write(Class::Task, move |session| claim::reap(session, token, lease, limit).map(Ok))
+        self.write(Class::Own, move |session| claim::reap(session, token, lease, limit).map(Ok))
             .await
     }
 
     async fn replay(&self, tasks: &[TaskId]) -> Result<Moved, StoreError> {
         let tasks = tasks.to_vec();
-        self.write(Class::Task, move |session| steer::replay(session, &tasks).map(Ok)).await
+        self.write(Class::Own, move |session| steer::replay(session, &tasks).map(Ok)).await
     }
 
     async fn rerun(&self, tasks: &[TaskId]) -> Result<Moved, StoreError> {
         let tasks = tasks.to_vec();
-        self.write(Class::Task, move |session| steer::rerun(session, &tasks).map(Ok)).await
+        self.write(Class::Own, move |session| steer::rerun(session, &tasks).map(Ok)).await
     }
 
     async fn bury(&self, tasks: &[TaskId]) -> Result<Moved, StoreError> {
         let tasks = tasks.to_vec();
-        self.write(Class::Task, move |session| steer::bury(session, &tasks).map(Ok)).await
+        self.write(Class::Own, move |session| steer::bury(session, &tasks).map(Ok)).await
     }
 
     async fn prune(&self, retention: &Retention, limit: usize) -> Result<Pruned, StoreError> {
         let (walk, retention) = (self.walk.clone(), *retention);
-        self.write(Class::Task, move |session| {
+        self.write(Class::Own, move |session| {
             let walk = walk.lock().unwrap_or_else(PoisonError::into_inner);
             prune::prune(session, &walk, &retention, limit).map(Ok)
         })
@@ -278,7 +278,7 @@ impl Store for SqliteStore {
 
     async fn fold(&self, limit: usize) -> Result<bool, StoreError> {
         let walk = self.walk.clone();
-        self.write(Class::Task, move |session| {
+        self.write(Class::Own, move |session| {
             let walk = walk.lock().unwrap_or_else(PoisonError::into_inner);
             prune::fold(session, &walk, limit).map(Ok)
         })
@@ -291,7 +291,7 @@ impl Store for SqliteStore {
         routes: &[MirrorRoute],
     ) -> Result<(), StoreError> {
         let (sources, routes) = (sources.to_vec(), routes.to_vec());
-        self.write(Class::Task, move |session| mirror(session, &sources, &routes).map(Ok)).await
+        self.write(Class::Own, move |session| mirror(session, &sources, &routes).map(Ok)).await
     }
 
     async fn get(&self, id: EventId) -> Result<Option<EventDetails>, StoreError> {
@@ -313,7 +313,7 @@ impl Store for SqliteStore {
 
     async fn ready(&self) -> Result<(), StoreError> {
         self.disk.check()?;
-        self.write(Class::Task, |session| session.probe().map(Ok)).await
+        self.write(Class::Own, |session| session.probe().map(Ok)).await
     }
 
     async fn check(&self, statement: &str, parameters: &[&'static str]) -> Result<(), StoreError> {

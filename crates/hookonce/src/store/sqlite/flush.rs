@@ -129,13 +129,13 @@ fn flush(log: &Log, generation: u64, sound: &AtomicU64) -> Result<(), String> {
 mod tests {
     use tokio::sync::oneshot;
 
-    use super::super::queue::Task;
+    use super::super::queue::Call;
     use super::*;
 
     /// What is told of a transaction whose log is `log`.
     fn told(flush: &Flush, log: &Log) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
-        let mut work = Task::new(reply, |_: &_| Ok(Ok(())));
+        let mut work = Call::new(reply, |_: &_| Ok(Ok(())));
         work.set_done(());
         flush.tell(log.clone(), vec![Box::new(work)]);
         answer.blocking_recv().unwrap()

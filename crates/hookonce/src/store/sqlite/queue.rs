@@ -32,7 +32,7 @@ pub(super) trait Work: Send {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Class {
     /// Claims, extends, finishes and the like: before anything new comes in.
-    Task,
+    Own,
     /// New events: how many, and their bytes.
     Intake(usize, usize),
     /// A user's statement: never in one transaction with the others.
@@ -93,7 +93,7 @@ impl Queue {
             return Err(StoreError::unavailable("the store is closed"));
         }
         match class {
-            Class::Task => waiting.tasks.push_back(work),
+            Class::Own => waiting.tasks.push_back(work),
             Class::User => waiting.user.push_back(work),
             Class::Intake(events, bytes) => {
                 if waiting.intake_bytes > 0 && waiting.intake_bytes + bytes > INTAKE_LIMIT {
@@ -152,14 +152,14 @@ impl Queue {
 }
 
 /// A closure as a piece of work; what it returns goes to whoever waits, once it is committed.
-pub(super) struct Task<T, F> {
+pub(super) struct Call<T, F> {
     run: F,
     done: Option<Result<T, StoreError>>,
     reply: oneshot::Sender<Result<T, StoreError>>,
     abandonable: bool,
 }
 
-impl<T, F> Task<T, F>
+impl<T, F> Call<T, F>
 where
     T: Send,
     F: FnMut(&Session) -> rusqlite::Result<Result<T, StoreError>> + Send,
@@ -176,14 +176,14 @@ where
 }
 
 #[cfg(test)]
-impl<T, F> Task<T, F> {
+impl<T, F> Call<T, F> {
     /// As if it had run.
     pub(super) fn set_done(&mut self, done: T) {
         self.done = Some(Ok(done));
     }
 }
 
-impl<T, F> Work for Task<T, F>
+impl<T, F> Work for Call<T, F>
 where
     T: Send,
     F: FnMut(&Session) -> rusqlite::Result<Result<T, StoreError>> + Send,
