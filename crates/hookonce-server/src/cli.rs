@@ -174,7 +174,7 @@ pub(crate) struct ShowOptions {
 /// Where to.
 #[derive(Debug, Args)]
 pub(crate) struct BackupOptions {
-    /// The file to write; it must not be there yet.
+    /// The file to write; it must not be there yet, and its name must be UTF-8.
     pub(crate) file: PathBuf,
 }
 
