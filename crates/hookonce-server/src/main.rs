@@ -41,7 +41,7 @@ fn run(cli: Cli, format: Format) -> anyhow::Result<()> {
     let done = match cli.command {
         Command::Serve(options) => runtime.block_on(serve::run(&place, &options, format)),
         Command::Init(options) => commands::init::run(&place, &options, format),
-        Command::Check => runtime.block_on(commands::check::run(&place, format)),
+        Command::Check(options) => runtime.block_on(commands::check::run(&place, &options, format)),
         Command::Sign(options) => commands::sign::run(&place, &options, format),
         Command::List(options) => runtime.block_on(commands::list::run(&place, options, format)),
         Command::Show(options) => runtime.block_on(commands::show::run(&place, &options, format)),
