@@ -9,10 +9,13 @@
 #![expect(clippy::print_stdout, reason = "printing is what it is for")]
 #![expect(clippy::cast_precision_loss, reason = "numbers of requests are far below 2^52")]
 
+/// As the program does.
 #[global_allocator]
-static GLOBAL: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 mod idle_store;
+#[path = "../../tests/it/receiving/intake.rs"]
+mod intake;
 mod load;
 mod server;
 
