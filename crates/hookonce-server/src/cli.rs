@@ -37,7 +37,10 @@ pub(crate) enum Command {
 
     /// Checks the configuration, the store and every SQL statement, and says what to do about what
     /// is wrong. Creates the store where there is none.
-    Check,
+    ///
+    /// With `--sample` it shows instead what a request would become: its events, and the routes
+    /// that take each. The request needs no signature, and nothing is stored.
+    Check(CheckOptions),
 
     /// Signs a file as the sender would, and prints the `curl` line that sends it.
     Sign(SignOptions),
@@ -95,6 +98,18 @@ pub(crate) struct InitOptions {
     /// Overwrites a file that is there.
     #[arg(long)]
     pub(crate) force: bool,
+}
+
+/// What to check.
+#[derive(Debug, Args)]
+pub(crate) struct CheckOptions {
+    /// Shows what this request body becomes; `-` for standard input.
+    #[arg(long, value_name = "FILE", requires = "source")]
+    pub(crate) sample: Option<PathBuf>,
+
+    /// The source that the sample is sent to.
+    #[arg(long, value_name = "NAME", requires = "sample")]
+    pub(crate) source: Option<String>,
 }
 
 /// What to sign.
@@ -174,7 +189,7 @@ pub(crate) struct ShowOptions {
 /// Where to.
 #[derive(Debug, Args)]
 pub(crate) struct BackupOptions {
-    /// The file to write; it must not be there yet.
+    /// The file to write; it must not be there yet, and its name must be UTF-8.
     pub(crate) file: PathBuf,
 }
 

@@ -109,6 +109,14 @@ impl Config {
         Secret::new(&value).ok_or_else(|| format!("{empty}; {advice}"))
     }
 
+    /// The source of this name. The error names those that there are.
+    pub(crate) fn source(&self, name: &str) -> Result<&SourceConfig, String> {
+        self.sources.get(name).ok_or_else(|| {
+            let names: Vec<&str> = self.sources.keys().map(String::as_str).collect();
+            format!("there is no source `{name}`; there are: {}", names.join(", "))
+        })
+    }
+
     /// A problem with the key of this path that only showed when it was used.
     pub(crate) fn problem(&self, key: &str, message: impl Into<String>) -> Problem {
         Problem { line: self.lines.find(key), key: key.to_owned(), message: message.into() }

@@ -18,6 +18,11 @@ use cli::{Cli, Command};
 use config::{Place, Problems};
 use out::{Format, Reported};
 
+/// A request is allocated on one thread and freed on another: the system's allocator makes them wait
+/// for each other.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     // Clap itself answers --help with 0 and wrong usage with 2.
     let cli = Cli::parse();
@@ -37,11 +42,14 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli, format: Format) -> anyhow::Result<()> {
     let place = Place::find(cli.config.as_deref());
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(worker_threads())
+        .enable_all()
+        .build()?;
     let done = match cli.command {
         Command::Serve(options) => runtime.block_on(serve::run(&place, &options, format)),
         Command::Init(options) => commands::init::run(&place, &options, format),
-        Command::Check => runtime.block_on(commands::check::run(&place, format)),
+        Command::Check(options) => runtime.block_on(commands::check::run(&place, &options, format)),
         Command::Sign(options) => commands::sign::run(&place, &options, format),
         Command::List(options) => runtime.block_on(commands::list::run(&place, options, format)),
         Command::Show(options) => runtime.block_on(commands::show::run(&place, &options, format)),
@@ -55,4 +63,10 @@ fn run(cli: Cli, format: Format) -> anyhow::Result<()> {
     // What still runs past the grace time is cut off; its claim lapses.
     runtime.shutdown_background();
     done
+}
+
+/// Threads of the runtime: all cores but one, so that the store's writer has a core of its own.
+fn worker_threads() -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    cores.saturating_sub(1).max(1)
 }

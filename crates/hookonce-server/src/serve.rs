@@ -9,7 +9,7 @@ use hookonce::janitor::{Janitor, JanitorOptions};
 use hookonce::listener::{self, ListenerOptions};
 use hookonce::receiver::{Receiver, ReceiverOptions};
 use hookonce::route::Route;
-use hookonce::store::{Retention, Store};
+use hookonce::store::{Clock, Retention, Store};
 use hookonce::worker::{Worker, WorkerOptions};
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -44,11 +44,11 @@ pub(crate) async fn run(
     let config = Config::load(place)?;
     for warning in &config.warnings {
         let text = warning.display(place.file());
-        match format {
-            // No filter of logs hides it from a person.
-            Format::Text => out::remark(&format!("warning: {text}")),
-            Format::Json => tracing::warn!("{text}"),
-        }
+        // Not by the log, whose filter could hide it.
+        out::remark(&match format {
+            Format::Text => format!("warning: {text}"),
+            Format::Json => warning_line(&text),
+        });
     }
     let listen = options.listen.as_deref().unwrap_or(&config.server.listen);
     let mut server = tokio::select! {
@@ -135,8 +135,7 @@ fn start_work(
     let options = WorkerOptions {
         name: worker_name().into(),
         slots: config.worker.slots,
-        // An eighth is kept for what is not urgent, so that a flood of messages doesn't starve it.
-        reserve: config.worker.slots / 8,
+        reserve: reserve(config.worker.slots),
         poll: config.worker.poll.get(),
     };
     let worker = Worker::new(store.clone(), routes.clone(), options);
@@ -154,6 +153,12 @@ fn start_work(
     );
     let stop = stopped.clone();
     parts.spawn(async move { janitor.run(stop).await });
+}
+
+/// How many slots are kept for what is not urgent, so that a flood of messages doesn't starve it. A
+/// worker of one slot has none to keep: what is urgent would never be handled.
+fn reserve(slots: usize) -> usize {
+    (slots / 8).max(usize::from(slots > 1))
 }
 
 fn early_end(ended: Option<Result<(), tokio::task::JoinError>>) -> anyhow::Error {
@@ -219,6 +224,14 @@ fn say_where(place: &Place, config: &Config, at: &str, format: Format) -> anyhow
     Ok(())
 }
 
+/// A warning as a line of the log in JSON, for whoever reads all of them alike.
+fn warning_line(message: &str) -> String {
+    let at = Clock::system().now();
+    let fields = json!({ "message": message });
+    json!({ "timestamp": at, "level": "WARN", "fields": fields, "target": module_path!() })
+        .to_string()
+}
+
 /// Tells this process apart from others in the history of attempts.
 fn worker_name() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
@@ -277,5 +290,16 @@ impl Signals {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reserve;
+
+    #[test]
+    fn a_slot_is_kept_for_what_is_not_urgent_wherever_there_are_two() {
+        let cases = [(1, 0), (2, 1), (7, 1), (15, 1), (16, 2), (64, 8)];
+        assert_eq!(cases.map(|(slots, _)| (slots, reserve(slots))), cases);
     }
 }

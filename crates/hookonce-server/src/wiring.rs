@@ -88,33 +88,38 @@ pub(crate) fn routes(config: &Config, store: &Arc<dyn Store>) -> anyhow::Result<
     for (name, written) in &config.sinks {
         sinks.insert(name, sink(config, store, written).with_context(|| format!("sink `{name}`"))?);
     }
-    let route = |written: &RouteConfig| {
+    let with_steps = |written: &RouteConfig| {
         let step = |name: &String| {
             let sink = sinks.get(name).ok_or_else(|| anyhow!("there is no sink `{name}`"))?;
             Ok((Arc::from(name.as_str()), sink.clone()))
         };
-        Ok(Route {
-            name: written.name.as_str().into(),
-            sources: written.sources.clone(),
-            kinds: written.kinds.clone(),
-            steps: written.steps.iter().map(step).collect::<anyhow::Result<_>>()?,
-            lease: written.lease.get(),
-            max_attempts: written.max_attempts,
-            order: match written.order {
-                OrderName::Lane => Order::Lane,
-                OrderName::None => Order::None,
-            },
-            retry: RetryPolicy {
-                min: written.retry_min.get(),
-                max: written.retry_max.get(),
-                on_dead: match written.on_dead {
-                    OnDead::Pass => DeadLane::Pass,
-                    OnDead::Hold => DeadLane::Hold,
-                },
-            },
-        })
+        let steps = written.steps.iter().map(step).collect::<anyhow::Result<_>>()?;
+        Ok(Route { steps, ..route(written) })
     };
-    config.routes.iter().map(route).collect()
+    config.routes.iter().map(with_steps).collect()
+}
+
+/// Makes a route without its steps: what it takes, and its policy.
+pub(crate) fn route(written: &RouteConfig) -> Route {
+    Route {
+        sources: written.sources.clone(),
+        kinds: written.kinds.clone(),
+        lease: written.lease.get(),
+        max_attempts: written.max_attempts,
+        order: match written.order {
+            OrderName::Lane => Order::Lane,
+            OrderName::None => Order::None,
+        },
+        retry: RetryPolicy {
+            min: written.retry_min.get(),
+            max: written.retry_max.get(),
+            on_dead: match written.on_dead {
+                OnDead::Pass => DeadLane::Pass,
+                OnDead::Hold => DeadLane::Hold,
+            },
+        },
+        ..Route::new(written.name.as_str())
+    }
 }
 
 /// Keeps the configuration's sources and routes beside the events.
@@ -149,7 +154,8 @@ pub(crate) fn not_done(what: &str, why: &StoreError) -> anyhow::Error {
     anyhow!("{what}: {why}")
 }
 
-fn scope(name: &str, source: &SourceConfig) -> Arc<str> {
+/// What the ids of a source's events are computed from, beside the key.
+pub(crate) fn scope(name: &str, source: &SourceConfig) -> Arc<str> {
     source.scope.as_deref().unwrap_or(name).into()
 }
 

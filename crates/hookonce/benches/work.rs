@@ -2,6 +2,7 @@
 //!
 //! Prints how many stored events a second go through a `sql` step, the peak of memory, and what a
 //! claim costs with few and with very many tasks waiting. Everything is in a temporary folder.
+//! `cargo test` runs the first part small, to see that it works.
 
 #![expect(clippy::print_stdout, reason = "printing is what it is for")]
 #![expect(clippy::cast_precision_loss, reason = "numbers of events are far below 2^52")]
@@ -21,25 +22,40 @@ use tokio::sync::watch;
 
 const BATCH: usize = 500;
 
+/// What a test sees through.
+const FEW_EVENTS: usize = 1_000;
+/// Tasks that wait where few do.
+const FEW_TASKS: usize = 1_000;
+
 fn main() {
-    let events = std::env::args().find_map(|word| word.parse().ok()).unwrap_or(100_000);
+    let words: Vec<String> = std::env::args().skip(1).collect();
     let runtime = tokio::runtime::Runtime::new().expect("a runtime can be started");
+    // Only `cargo bench` says this.
+    if !words.iter().any(|word| word == "--bench") {
+        return runtime.block_on(through_a_statement(FEW_EVENTS));
+    }
+    let events = words.iter().find_map(|word| word.parse().ok()).unwrap_or(100_000);
     let only = |part: &str| {
-        let words = || std::env::args().filter(|word| word == "through" || word == "claim");
-        words().next().is_none() || words().any(|word| word == part)
+        let mut parts = words.iter().filter(|word| matches!(&***word, "through" | "claim"));
+        parts.clone().next().is_none() || parts.any(|word| word == part)
     };
     runtime.block_on(async {
         if only("through") {
             through_a_statement(events).await;
         }
-        if !only("claim") {
-            return;
+        if only("claim") {
+            compare_claims(events).await;
         }
-        let few = claim("1 000 tasks", 1_000, |n| format!("lane{n}")).await;
-        let many = claim("1 000 000 tasks", events * 10, |n| format!("lane{n}")).await;
-        let lane = claim("50 000 tasks in one lane", events / 2, |_| "lane".to_owned()).await;
-        println!("ratio to 1 000: {:.2} and {:.2}", many / few, lane / few);
     });
+}
+
+/// Claims with few tasks waiting, with ten times the events, and with half of them in one lane.
+async fn compare_claims(events: usize) {
+    let own_lane = |n| format!("lane{n}");
+    let few = claim("waiting", FEW_TASKS, own_lane).await;
+    let many = claim("waiting", events * 10, own_lane).await;
+    let lane = claim("waiting in one lane", events / 2, |_| "lane".to_owned()).await;
+    println!("ratio to {FEW_TASKS} tasks: {:.2} and {:.2}", many / few, lane / few);
 }
 
 /// Sees stored events through a route whose one step is an insert.
@@ -79,8 +95,8 @@ async fn through_a_statement(events: usize) {
     );
 }
 
-/// The time of one claim of ten tasks, in microseconds, the least of many.
-async fn claim(what: &str, tasks: usize, lane: impl Fn(usize) -> String) -> f64 {
+/// The time of one claim of ten tasks, in microseconds: the median of many.
+async fn claim(how: &str, tasks: usize, lane: impl Fn(usize) -> String) -> f64 {
     let dir = tempfile::tempdir().expect("a temporary folder can be made");
     let (store, _) = open(dir.path());
     fill(&*store, tasks, lane).await;
@@ -102,7 +118,7 @@ async fn claim(what: &str, tasks: usize, lane: impl Fn(usize) -> String) -> f64 
     }
     times.sort_unstable();
     let median = times[times.len() / 2].as_secs_f64() * 1e6;
-    println!("claim with {what}: {median:.0} µs");
+    println!("claim with {tasks} tasks {how}: {median:.0} µs");
     median
 }
 

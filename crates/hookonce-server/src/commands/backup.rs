@@ -14,8 +14,14 @@ pub(crate) async fn run(
     format: Format,
 ) -> anyhow::Result<()> {
     let config = Config::load_for_store(place)?;
-    let store = wiring::open_existing(&config).await?;
     let to = options.file.clone();
+    if to.to_str().is_none() {
+        bail!(
+            "`{}` is not UTF-8, and the store can't write to a file of such a name; name another",
+            to.display()
+        );
+    }
+    let store = wiring::open_existing(&config).await?;
     if to.exists() {
         bail!("`{}` is there already; name a new file", to.display());
     }

@@ -1,16 +1,26 @@
 //! Checks the configuration, the store and every SQL statement.
 
+mod sample;
+
 use std::sync::Arc;
 
 use hookonce::sink::sql::PARAMETERS;
 use hookonce::store::{Store, StoreError};
 use serde_json::json;
 
+use crate::cli::CheckOptions;
 use crate::config::{Config, Place, Problem, Problems, SinkConfig};
 use crate::out::{self, Format, Reported};
 use crate::wiring;
 
-pub(crate) async fn run(place: &Place, format: Format) -> anyhow::Result<()> {
+pub(crate) async fn run(
+    place: &Place,
+    options: &CheckOptions,
+    format: Format,
+) -> anyhow::Result<()> {
+    if let (Some(file), Some(source)) = (&options.sample, &options.source) {
+        return sample::show(place, file, source, format);
+    }
     let (problems, warnings, summary) = match Config::load(place) {
         Err(problems) => (problems.list, vec![], String::new()),
         Ok(config) => (use_it(&config).await, config.warnings.clone(), summary(&config)),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::Path;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, Error};
 use serde_json::json;
 
 use crate::cli::SignOptions;
@@ -16,10 +16,7 @@ use crate::wiring;
 pub(crate) fn run(place: &Place, options: &SignOptions, format: Format) -> anyhow::Result<()> {
     let config = Config::load_for_store(place)?;
     let name = &options.source;
-    let source = config.sources.get(name).ok_or_else(|| {
-        let names: Vec<&str> = config.sources.keys().map(String::as_str).collect();
-        anyhow!("there is no source `{name}`; there are: {}", names.join(", "))
-    })?;
+    let source = config.source(name).map_err(Error::msg)?;
     let bytes = read(&options.file)?;
     let scheme = wiring::scheme(&config, name, source)?;
     let mut headers = vec![("content-type", "application/json".to_owned())];
@@ -45,7 +42,8 @@ pub(crate) fn run(place: &Place, options: &SignOptions, format: Format) -> anyho
     Ok(())
 }
 
-fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
+/// Reads a request body: a file, or standard input for `-`.
+pub(crate) fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
     let mut bytes = vec![];
     if is_standard_input(file) {
         std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;

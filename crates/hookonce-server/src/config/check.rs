@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::document::{Document, join, nearest};
-use super::quantity::Period;
+use super::quantity::{Period, Size};
 use super::section::{HttpConfig, RouteConfig, SchemeName, SinkConfig, SourceConfig};
 use super::{Config, Named};
 
@@ -25,6 +25,15 @@ const KINDS: [&str; 15] = [
     "error",
     "unreadable",
 ];
+
+/// Less than this leaves a commit no time: 100 ms of it are kept for the answer itself.
+const ACK_TIMEOUT: Period = Period::milliseconds(500);
+/// What all bodies together may take in memory; one of more could never be received.
+const HELD_AT_ONCE: Size = Size::mebibytes(128);
+/// How long a request of Meta's may be, by its documentation: 3 MB.
+const META_REQUEST: Size = Size::mebibytes(3);
+/// Retries and lapsed claims are looked for this seldom at most.
+const POLL: Period = Period::seconds(60);
 
 /// Checks everything but secrets.
 pub(crate) fn all(config: &Config, document: &mut Document) {
@@ -99,13 +108,53 @@ fn check_server(config: &Config, document: &mut Document) {
         );
         document.problem("server.listen", message);
     }
-    if server.body_limit.get() == 0 {
-        document.problem("server.body_limit", "nothing could be received; raise it");
+    check_body_limit(config, document);
+    if server.ack_timeout < ACK_TIMEOUT {
+        let message = format!(
+            "100 ms of it are kept for the answer, so {} leaves too little to store anything and \
+             every request would be answered 503; write at least \"{ACK_TIMEOUT}\"",
+            server.ack_timeout
+        );
+        document.problem("server.ack_timeout", message);
     }
-    above_zero(document, "server.ack_timeout", server.ack_timeout);
     above_zero(document, "worker.poll", config.worker.poll);
+    if config.worker.poll > POLL {
+        let message = format!(
+            "retries and the tasks of a worker that died are looked for this often, so {} would \
+             leave them waiting; write at most \"{POLL}\"",
+            config.worker.poll
+        );
+        document.problem("worker.poll", message);
+    }
     if !(1..=4096).contains(&config.worker.slots) {
         document.problem("worker.slots", "write a number from 1 to 4096");
+    }
+}
+
+fn check_body_limit(config: &Config, document: &mut Document) {
+    let limit = config.server.body_limit;
+    let key = "server.body_limit";
+    if limit.get() == 0 {
+        document.problem(key, "nothing could be received; raise it");
+    } else if limit > HELD_AT_ONCE {
+        let message = format!(
+            "{limit} is more than the {HELD_AT_ONCE} that all requests together may take in memory; \
+             lower it"
+        );
+        document.problem(key, message);
+    }
+    for source in config.sources.values() {
+        let (longest, said) = match source.scheme {
+            SchemeName::Meta => (META_REQUEST, "Meta's requests are up to 3 MB long"),
+        };
+        if limit < longest {
+            let message = format!(
+                "{said}, and one longer than {limit} is answered 413 however often it comes; write \
+                 at least \"{longest}\""
+            );
+            document.warn(key, message);
+            return;
+        }
     }
 }
 

@@ -28,6 +28,10 @@ const SIZE_UNITS: [(&str, u64); 4] =
 const PERIOD_LIMIT: u64 = 36_500 * 86_400_000;
 
 impl Period {
+    pub(crate) const fn milliseconds(n: u64) -> Self {
+        Self(Duration::from_millis(n))
+    }
+
     pub(crate) const fn seconds(n: u64) -> Self {
         Self(Duration::from_secs(n))
     }

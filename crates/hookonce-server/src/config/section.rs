@@ -30,11 +30,12 @@ pub(crate) struct ServerConfig {
     /// Host and port of webhooks, `/healthz` and `/readyz`. Put a proxy that speaks TLS in front of
     /// it.
     pub(crate) listen: String,
-    /// The longest request body; a longer one is answered 413.
+    /// The longest request body; a longer one is answered 413. At most `128MiB`, which is what all
+    /// requests together may take in memory.
     #[schemars(with = "String")]
     pub(crate) body_limit: Size,
     /// How long a sender waits for its request to be stored before it is answered 503, so that it
-    /// comes again.
+    /// comes again. At least `500ms`.
     #[schemars(with = "String")]
     pub(crate) ack_timeout: Period,
     /// With less disk free than this nothing new is stored (503), so that what is stored can still
@@ -58,12 +59,14 @@ impl Default for ServerConfig {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct WorkerConfig {
-    /// How many tasks are handled at the same time.
+    /// How many tasks are handled at the same time. An eighth of them, at least one of two or more,
+    /// is kept for events that are not urgent.
     pub(crate) slots: usize,
     /// How long a shutdown waits for the tasks that run; what is cut off then is tried again.
     #[schemars(with = "String")]
     pub(crate) grace: Period,
-    /// How often the store is asked for due tasks when nothing tells that there are some.
+    /// How often the store is asked for due tasks and for lapsed claims when nothing tells that
+    /// there are some. At most `60s`.
     #[schemars(with = "String")]
     pub(crate) poll: Period,
 }

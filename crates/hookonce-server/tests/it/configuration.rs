@@ -94,7 +94,29 @@ const WRONG: &[(&str, &str, &str)] = &[
         "[server]\nlisten = \":8080\"\n[sources.",
         "3: server.listen: `:8080` is no address; write",
     ),
+    (
+        "[sources.",
+        "[server]\nbody_limit = \"0B\"\n[sources.",
+        "3: server.body_limit: nothing could be received",
+    ),
+    (
+        "[sources.",
+        "[server]\nbody_limit = \"129MiB\"\n[sources.",
+        "3: server.body_limit: 129MiB is more than the 128MiB that all requests",
+    ),
+    (
+        "[sources.",
+        "[server]\nack_timeout = \"499ms\"\n[sources.",
+        "3: server.ack_timeout: 100 ms of it are kept for the answer, so 499ms leaves too little",
+    ),
+    ("[sources.", "[worker]\nslots = 0\n[sources.", "3: worker.slots: write a number from 1"),
     ("[sources.", "[worker]\npoll = \"0s\"\n[sources.", "3: worker.poll: it can't be 0"),
+    (
+        "[sources.",
+        "[worker]\npoll = \"61s\"\n[sources.",
+        "3: worker.poll: retries and the tasks of a worker that died are looked for this often, so \
+         61s would",
+    ),
     (
         "[sources.",
         "[retention]\nkey = \"6d\"\n[sources.",
@@ -192,8 +214,8 @@ fn every_key_is_accepted() {
         store = "sqlite:a.db"
         [server]
         listen = "[::]:0"
-        body_limit = "1MiB"
-        ack_timeout = "2s"
+        body_limit = "128MiB"
+        ack_timeout = "500ms"
         min_free_disk = "0B"
         [worker]
         slots = 8
@@ -282,6 +304,11 @@ fn what_works_but_should_be_known_is_a_warning() {
             "[[routes]]",
             "[sources.b]\nscheme = \"meta\"\nsecrets = [\"x\"]\n[[routes]]",
             "6: sources.b: no route takes",
+        ),
+        (
+            "[sources.",
+            "[server]\nbody_limit = \"2MiB\"\n[sources.",
+            "3: server.body_limit: Meta's requests are up to 3 MB long",
         ),
     ];
     for (from, to, message) in cases {

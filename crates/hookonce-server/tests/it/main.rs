@@ -6,6 +6,7 @@ mod program;
 
 mod configuration;
 mod reference;
+mod sampling;
 mod setup;
 
 mod signing;

@@ -114,9 +114,16 @@ fn an_unverified_source_is_warned_of_whatever_is_logged() {
         "hookonce.toml",
         "[server]\nlisten = \"127.0.0.1:0\"\n[sources.a]\nscheme = \"meta\"\nunverified = true\n",
     );
+    let warning = "hookonce.toml:5: sources.a.unverified: UNVERIFIED";
     let mut command = place.command(&["serve"]);
     let server = Server::start(command.env("HOOKONCE_LOG", "off"));
-    server.stderr_line("warning: hookonce.toml:5: sources.a.unverified: UNVERIFIED");
+    server.stderr_line(&format!("warning: {warning}"));
+    drop(server);
+    let mut command = place.command(&["serve", "--log-format", "json"]);
+    let server = Server::start(command.env("HOOKONCE_LOG", "error"));
+    let line: serde_json::Value = serde_json::from_str(&server.stderr_line(warning)).unwrap();
+    assert_eq!(line["level"], "WARN");
+    assert!(line["fields"]["message"].as_str().unwrap().starts_with(warning));
 }
 
 #[test]

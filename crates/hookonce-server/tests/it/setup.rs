@@ -1,8 +1,9 @@
 //! The first minutes: `init`, `check`, and looking at a store.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 
-use super::program::Place;
+use super::program::{Place, Said};
 
 #[test]
 fn what_init_writes_check_accepts() {
@@ -69,6 +70,18 @@ fn a_store_that_is_not_there_is_not_made_by_looking_at_it() {
         assert!(said.stderr.contains("there is no store `hookonce.db` yet"), "{}", said.stderr);
     }
     assert!(!place.path("hookonce.db").exists());
+}
+
+#[test]
+fn a_copy_whose_name_is_not_utf8_is_refused() {
+    let place = Place::new();
+    place.run(&["init"]).ok();
+    place.run(&["check"]).ok();
+    let name = std::ffi::OsStr::from_bytes(b"copy\xff.db");
+    let said = Said::from(place.command(&["backup"]).arg(name).output().unwrap());
+    assert_eq!(said.code, 1);
+    assert!(said.stderr.contains("is not UTF-8"), "{}", said.stderr);
+    assert!(!place.path("").join(name).exists());
 }
 
 #[test]

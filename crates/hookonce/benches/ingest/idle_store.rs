@@ -1,91 +1,19 @@
 //! A store that stores nothing.
 
-use std::time::Duration;
-
 use async_trait::async_trait;
-use hookonce::event::{EventId, NewEvent};
-use hookonce::store::{
-    Arrival, ClaimOrder, Counts, EventDetails, Filter, MirrorRoute, MirrorSource, Moved, Page,
-    Pruned, Release, Retention, Statement, StepDone, Store, StoreError,
-};
-use hookonce::task::{Claim, Outcome, StepState, TaskId, Token};
+use hookonce::event::NewEvent;
+use hookonce::store::{Arrival, StoreError};
+
+use crate::intake::{Intake, store_of_intake};
 
 #[derive(Debug)]
 pub(crate) struct IdleStore;
 
 #[async_trait]
-impl Store for IdleStore {
+impl Intake for IdleStore {
     async fn insert(&self, events: Vec<NewEvent>) -> Result<Vec<Arrival>, StoreError> {
         Ok(vec![Arrival::New; events.len()])
     }
-
-    async fn ready(&self) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    async fn get(&self, _: EventId) -> Result<Option<EventDetails>, StoreError> {
-        unimplemented!()
-    }
-    async fn claim(&self, _: ClaimOrder) -> Result<Vec<Claim>, StoreError> {
-        unimplemented!()
-    }
-    async fn extend(&self, _: &Claim, _: Duration) -> Result<(), StoreError> {
-        unimplemented!()
-    }
-    async fn finish(&self, _: &Claim, _: &Outcome) -> Result<(), StoreError> {
-        unimplemented!()
-    }
-    async fn finish_with(
-        &self,
-        _: &Claim,
-        _: StepDone<'_>,
-        _: Statement,
-    ) -> Result<(), StoreError> {
-        unimplemented!()
-    }
-    async fn record_step(
-        &self,
-        _: &Claim,
-        _: &str,
-        _: StepState,
-        _: Option<&str>,
-    ) -> Result<(), StoreError> {
-        unimplemented!()
-    }
-    async fn release(&self, _: &Claim, _: Release) -> Result<(), StoreError> {
-        unimplemented!()
-    }
-    async fn reap(&self, _: Token, _: Duration, _: usize) -> Result<Vec<Claim>, StoreError> {
-        unimplemented!()
-    }
-    async fn replay(&self, _: &[TaskId]) -> Result<Moved, StoreError> {
-        unimplemented!()
-    }
-    async fn rerun(&self, _: &[TaskId]) -> Result<Moved, StoreError> {
-        unimplemented!()
-    }
-    async fn bury(&self, _: &[TaskId]) -> Result<Moved, StoreError> {
-        unimplemented!()
-    }
-    async fn prune(&self, _: &Retention, _: usize) -> Result<Pruned, StoreError> {
-        unimplemented!()
-    }
-    async fn fold(&self, _: usize) -> Result<bool, StoreError> {
-        unimplemented!()
-    }
-    async fn mirror(&self, _: &[MirrorSource], _: &[MirrorRoute]) -> Result<(), StoreError> {
-        unimplemented!()
-    }
-    async fn list(&self, _: &Filter, _: usize) -> Result<Page, StoreError> {
-        unimplemented!()
-    }
-    async fn counts(&self) -> Result<Counts, StoreError> {
-        unimplemented!()
-    }
-    async fn wait(&self) {
-        unimplemented!()
-    }
-    async fn check(&self, _: &str, _: &[&'static str]) -> Result<(), StoreError> {
-        unimplemented!()
-    }
 }
+
+store_of_intake!(IdleStore);

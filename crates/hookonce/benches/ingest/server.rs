@@ -34,7 +34,13 @@ pub(crate) fn serve(store: &str, folder: &Path) {
     let source = Source { name: "meta".into(), scope: "meta".into(), scheme };
     let routes = Arc::from([Route::new("all")]);
     let receiver = Receiver::new(store, vec![source], routes, ReceiverOptions::default());
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime can be started");
+    // As the program does: all cores but one, which is the store's writer's.
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(cores.saturating_sub(1).max(1))
+        .enable_all()
+        .build()
+        .expect("a runtime can be started");
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
         println!("{}", listener.local_addr().expect("it is bound"));

@@ -5,6 +5,7 @@ mod client;
 mod connections;
 mod descriptors;
 mod framing;
+mod intake;
 mod limits;
 mod metrics;
 pub(crate) mod scheme;
