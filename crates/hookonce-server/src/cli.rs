@@ -54,6 +54,17 @@ pub(crate) enum Command {
     /// Counts events and tasks.
     Stats,
 
+    /// Makes dead tasks of events due again, attempts from 1, steps that are done kept; a retry that
+    /// waits is due now.
+    ///
+    /// A task of a lane waits for its lane. Others are left as they are, and counted so. A running
+    /// server sees to what became due within its `worker.poll`.
+    Replay(SteerOptions),
+
+    /// Gives tasks of events up: makes pending ones dead, and lets a lane go on that a dead one
+    /// holds.
+    Bury(SteerOptions),
+
     /// Copies the store to a new file while it is in use.
     Backup(BackupOptions),
 
@@ -184,6 +195,18 @@ pub(crate) enum StateName {
 pub(crate) struct ShowOptions {
     /// The event's id.
     pub(crate) id: String,
+}
+
+/// Whose tasks.
+#[derive(Debug, Args)]
+pub(crate) struct SteerOptions {
+    /// The events' ids.
+    #[arg(required = true, value_name = "ID")]
+    pub(crate) ids: Vec<String>,
+
+    /// Only the tasks of this route.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) route: Option<String>,
 }
 
 /// Where to.

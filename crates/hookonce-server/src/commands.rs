@@ -9,3 +9,4 @@ pub(crate) mod list;
 pub(crate) mod show;
 pub(crate) mod sign;
 pub(crate) mod stats;
+pub(crate) mod steer;

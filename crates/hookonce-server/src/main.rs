@@ -54,6 +54,10 @@ fn run(cli: Cli, format: Format) -> anyhow::Result<()> {
         Command::List(options) => runtime.block_on(commands::list::run(&place, options, format)),
         Command::Show(options) => runtime.block_on(commands::show::run(&place, &options, format)),
         Command::Stats => runtime.block_on(commands::stats::run(&place, format)),
+        Command::Replay(options) => {
+            runtime.block_on(commands::steer::replay(&place, &options, format))
+        }
+        Command::Bury(options) => runtime.block_on(commands::steer::bury(&place, &options, format)),
         Command::Backup(options) => {
             runtime.block_on(commands::backup::run(&place, &options, format))
         }

@@ -13,6 +13,8 @@ mod signing;
 
 mod serving;
 
+mod steering;
+
 mod cases;
 
 mod crash;
