@@ -18,8 +18,7 @@ use cli::{Cli, Command};
 use config::{Place, Problems};
 use out::{Format, Reported};
 
-/// A request is allocated on one thread and freed on another: the system's allocator makes them wait
-/// for each other.
+/// A request is allocated on one thread and freed on another, for which this allocator is made.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

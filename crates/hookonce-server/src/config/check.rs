@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use hookonce::receiver::ReceiverOptions;
+
 use super::document::{Document, join, nearest};
 use super::quantity::{Period, Size};
 use super::section::{HttpConfig, RouteConfig, SchemeName, SinkConfig, SourceConfig};
@@ -28,8 +30,6 @@ const KINDS: [&str; 15] = [
 
 /// Less than this leaves a commit no time: 100 ms of it are kept for the answer itself.
 const ACK_TIMEOUT: Period = Period::milliseconds(500);
-/// What all bodies together may take in memory; one of more could never be received.
-const HELD_AT_ONCE: Size = Size::mebibytes(128);
 /// How long a request of Meta's may be, by its documentation: 3 MB.
 const META_REQUEST: Size = Size::mebibytes(3);
 /// Retries and lapsed claims are looked for this seldom at most.
@@ -133,12 +133,14 @@ fn check_server(config: &Config, document: &mut Document) {
 
 fn check_body_limit(config: &Config, document: &mut Document) {
     let limit = config.server.body_limit;
+    // A body of more than all together may take could never be received.
+    let held = Size::bytes(ReceiverOptions::default().bytes_in_flight);
     let key = "server.body_limit";
     if limit.get() == 0 {
         document.problem(key, "nothing could be received; raise it");
-    } else if limit > HELD_AT_ONCE {
+    } else if limit > held {
         let message = format!(
-            "{limit} is more than the {HELD_AT_ONCE} that all requests together may take in memory; \
+            "{limit} is more than the {held} that all requests together may take in memory; \
              lower it"
         );
         document.problem(key, message);

@@ -46,6 +46,10 @@ impl Period {
 }
 
 impl Size {
+    pub(crate) fn bytes(n: usize) -> Self {
+        Self(u64::try_from(n).unwrap_or(u64::MAX))
+    }
+
     pub(crate) const fn mebibytes(n: u64) -> Self {
         Self(n << 20)
     }

@@ -1,4 +1,4 @@
-//! No document points to a file or a heading that isn't there.
+//! No document points to a file, a heading, a script or a benchmark that isn't there.
 
 use std::path::Path;
 
@@ -25,6 +25,38 @@ fn no_relative_link_is_dead() {
     }
     assert!(dead.is_empty(), "dead links: {dead:#?}");
     assert!(links > 20, "{links} links: the check no longer finds them");
+}
+
+#[test]
+fn every_script_and_benchmark_that_is_named_is_there() {
+    let root = root();
+    let mut missing = Vec::new();
+    let mut named = 0;
+    for file in files(".", ".md") {
+        for script in words_after(&file.text, "scripts/") {
+            named += 1;
+            if !root.join("scripts").join(script).is_file() {
+                missing.push(format!("{}: scripts/{script}", file.name));
+            }
+        }
+        for bench in words_after(&file.text, "--bench ") {
+            named += 1;
+            let benches = root.join("crates/hookonce/benches");
+            let places = [format!("{bench}.rs"), format!("{bench}/main.rs")];
+            if !places.iter().any(|place| benches.join(place).is_file()) {
+                missing.push(format!("{}: --bench {bench}", file.name));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "named and not there: {missing:#?}");
+    assert!(named > 5, "{named} names: the check no longer finds them");
+}
+
+/// The names that come after `before`, wherever it stands.
+fn words_after<'a>(text: &'a str, before: &str) -> Vec<&'a str> {
+    let is_end = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    let names = text.split(before).skip(1).filter_map(|rest| rest.split(is_end).next());
+    names.map(|name| name.trim_end_matches('.')).filter(|name| !name.is_empty()).collect()
 }
 
 /// What stands in `](…)` outside of code.
