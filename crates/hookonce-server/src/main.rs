@@ -41,10 +41,7 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli, format: Format) -> anyhow::Result<()> {
     let place = Place::find(cli.config.as_deref());
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(worker_threads())
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Runtime::new()?;
     let done = match cli.command {
         Command::Serve(options) => runtime.block_on(serve::run(&place, &options, format)),
         Command::Init(options) => commands::init::run(&place, &options, format),
@@ -66,10 +63,4 @@ fn run(cli: Cli, format: Format) -> anyhow::Result<()> {
     // What still runs past the grace time is cut off; its claim lapses.
     runtime.shutdown_background();
     done
-}
-
-/// Threads of the runtime: all cores but one, so that the store's writer has a core of its own.
-fn worker_threads() -> usize {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    cores.saturating_sub(1).max(1)
 }

@@ -4,6 +4,7 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
+use anyhow::Context as _;
 use serde::Serialize;
 
 /// For whom a command says what it found.
@@ -16,24 +17,24 @@ pub(crate) enum Format {
 }
 
 /// Writes a result as lines for a person.
-pub(crate) fn text(text: &str) {
-    write_lines(io::stdout().lock(), &printable(text));
+pub(crate) fn text(text: &str) -> anyhow::Result<()> {
+    write_result(&printable(text))
 }
 
 /// Writes a result exactly as it is.
-pub(crate) fn raw(text: &str) {
-    write_lines(io::stdout().lock(), text);
+pub(crate) fn raw(text: &str) -> anyhow::Result<()> {
+    write_result(text)
 }
 
 /// Writes a result as one line of JSON.
 pub(crate) fn json<T: Serialize>(value: &T) -> anyhow::Result<()> {
-    write_lines(io::stdout().lock(), &serde_json::to_string(value)?);
-    Ok(())
+    write_result(&serde_json::to_string(value)?)
 }
 
 /// Writes a remark beside the result, or why there is none.
 pub(crate) fn remark(text: &str) {
-    write_lines(io::stderr().lock(), &printable(text));
+    // There is nowhere left to say that this failed.
+    let _ = write_lines(io::stderr().lock(), &printable(text));
 }
 
 /// Standard output for a sink, which writes whole lines of its own.
@@ -88,8 +89,15 @@ fn printable(text: &str) -> String {
     text.chars().map(|c| if hidden(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
-fn write_lines(mut to: impl Write, text: &str) {
+fn write_result(text: &str) -> anyhow::Result<()> {
+    match write_lines(io::stdout().lock(), text) {
+        // A reader that has gone away, such as `head`, wants nothing more: that is no failure.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("cannot write to standard output"),
+    }
+}
+
+fn write_lines(mut to: impl Write, text: &str) -> io::Result<()> {
     let end = if text.ends_with('\n') { "" } else { "\n" };
-    // A reader that has gone away, such as `head`, wants nothing more: that is no failure.
-    let _ = write!(to, "{text}{end}").and_then(|()| to.flush());
+    write!(to, "{text}{end}").and_then(|()| to.flush())
 }

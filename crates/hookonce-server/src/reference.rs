@@ -15,7 +15,6 @@ pub(crate) fn run(page: Page) -> anyhow::Result<()> {
         Page::Cli => out::raw(&cli()?),
         Page::Metrics => out::raw(&metrics()?),
     }
-    Ok(())
 }
 
 const GENERATED: &str =

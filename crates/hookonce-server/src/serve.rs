@@ -259,6 +259,10 @@ struct Signals {
     terminate: tokio::signal::unix::Signal,
     #[cfg(unix)]
     interrupt: tokio::signal::unix::Signal,
+    /// A write beyond a limit of file size: unwatched it ends the process, watched the write fails
+    /// and is answered as on a full disk.
+    #[cfg(unix)]
+    _file_size: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
@@ -268,6 +272,7 @@ impl Signals {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
+            _file_size: signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?,
         })
     }
 

@@ -1,5 +1,6 @@
 //! Makes what the library needs out of the configuration: sources, routes and their sinks.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
@@ -23,6 +24,13 @@ use crate::out;
 
 /// Opens the store, and creates it where there is none.
 pub(crate) async fn open(config: &Config) -> anyhow::Result<SqliteStore> {
+    open_by(config, SqliteStore::open).await
+}
+
+async fn open_by(
+    config: &Config,
+    open: fn(&Path, SqliteOptions) -> Result<SqliteStore, StoreError>,
+) -> anyhow::Result<SqliteStore> {
     let path = config.store.clone();
     let directory = path.parent().filter(|dir| !dir.as_os_str().is_empty());
     if let Some(missing) = directory.filter(|dir| !dir.is_dir()) {
@@ -35,11 +43,11 @@ pub(crate) async fn open(config: &Config) -> anyhow::Result<SqliteStore> {
     let options =
         SqliteOptions { clock: Clock::system(), min_free_disk: config.server.min_free_disk.get() };
     let shown = path.display().to_string();
-    let opened = tokio::task::spawn_blocking(move || SqliteStore::open(&path, options)).await?;
+    let opened = tokio::task::spawn_blocking(move || open(&path, options)).await?;
     opened.map_err(|error| not_done(&format!("cannot open the store `{shown}`"), &error))
 }
 
-/// Opens the store for a look at it; it must be there.
+/// Opens the store for a look at it; it must be there, and a file that is none stays as it is.
 pub(crate) async fn open_existing(config: &Config) -> anyhow::Result<SqliteStore> {
     if !config.store.is_file() {
         return Err(anyhow!(
@@ -47,7 +55,7 @@ pub(crate) async fn open_existing(config: &Config) -> anyhow::Result<SqliteStore
             config.store.display()
         ));
     }
-    open(config).await
+    open_by(config, SqliteStore::open_existing).await
 }
 
 /// Makes every source.

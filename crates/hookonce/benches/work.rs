@@ -15,7 +15,7 @@ use hookonce::event::{EventId, Key, Kind, Lane, NewEvent, Priority};
 use hookonce::route::Route;
 use hookonce::sink::sql::SqlSink;
 use hookonce::store::sqlite::{SqliteOptions, SqliteStore};
-use hookonce::store::{ClaimOrder, Release, Store};
+use hookonce::store::{ClaimOrder, ClaimRoute, Release, Store};
 use hookonce::task::{NewTask, Token};
 use hookonce::worker::{Worker, WorkerOptions};
 use tokio::sync::watch;
@@ -105,7 +105,11 @@ async fn claim(how: &str, tasks: usize, lane: impl Fn(usize) -> String) -> f64 {
         let order = ClaimOrder {
             token: Token::draw(),
             worker: "bench".into(),
-            routes: vec![("r".into(), Duration::from_secs(60))],
+            routes: vec![ClaimRoute {
+                name: "r".into(),
+                lease: Duration::from_secs(60),
+                limit: usize::MAX,
+            }],
             limit: 10,
             reserve: 2,
         };

@@ -53,6 +53,11 @@ impl Route {
         }
     }
 
+    /// How many of its tasks can be handled at once, if there is a limit: that of its narrowest step.
+    pub fn capacity(&self) -> Option<usize> {
+        self.steps.iter().filter_map(|(_, step)| step.capacity()).min()
+    }
+
     /// Whether the route wants the event. What can't be read is wanted by every route that takes
     /// its source, whatever the kinds, so that somebody sees it.
     pub fn takes(&self, event: &NewEvent) -> bool {

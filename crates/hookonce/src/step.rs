@@ -19,6 +19,12 @@ pub trait Step: Send + Sync + fmt::Debug {
     /// [`StepContext::idempotency_key`] to whom it calls.
     async fn run(&self, context: &StepContext<'_>) -> Result<Option<String>, Failure>;
 
+    /// How many of these steps can run at once, if there is a limit: no more tasks are claimed for
+    /// its route than that, so that a slow sink leaves the slots of a worker to other routes.
+    fn capacity(&self) -> Option<usize> {
+        None
+    }
+
     /// The statement that does the step, where it is to share a transaction with the record of the
     /// step; the store then runs it and [`Step::run`] is not called.
     fn statement(&self, context: &StepContext<'_>) -> Option<Statement> {

@@ -147,12 +147,23 @@ pub struct ClaimOrder {
     pub token: Token,
     /// Who asks.
     pub worker: Arc<str>,
-    /// For which routes, and how long a claim of each lasts unless it is extended.
-    pub routes: Vec<(Arc<str>, Duration)>,
+    /// For which routes.
+    pub routes: Vec<ClaimRoute>,
     /// How many at most.
     pub limit: usize,
     /// How many of them are kept for priorities below the first.
     pub reserve: usize,
+}
+
+/// A route that a worker asks for.
+#[derive(Debug, Clone)]
+pub struct ClaimRoute {
+    /// Its name.
+    pub name: Arc<str>,
+    /// How long a claim lasts unless it is extended.
+    pub lease: Duration,
+    /// How many of its tasks at most.
+    pub limit: usize,
 }
 
 /// What a successful statement stands for.

@@ -4,15 +4,16 @@
 
 mod attempt;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
 use crate::route::Route;
-use crate::store::{ClaimOrder, Release, Store};
+use crate::store::{ClaimOrder, ClaimRoute, Release, Store};
 use crate::task::{Claim, Token};
 use crate::telemetry;
 
@@ -47,8 +48,11 @@ pub struct Worker {
 /// The attempts that run, and which of them are for events that are not urgent.
 #[derive(Debug, Default)]
 struct Running {
-    attempts: JoinSet<bool>,
+    /// Each gives the number of its route, and whether its event is not urgent.
+    attempts: JoinSet<(usize, bool)>,
     lower: usize,
+    /// By the number of the route.
+    busy: HashMap<usize, usize>,
     /// A claim call whose answer was lost, and when it was made.
     unanswered: Option<(Token, Instant)>,
 }
@@ -72,12 +76,12 @@ impl Worker {
             tokio::select! {
                 biased;
                 _ = shutdown.wait_for(|down| *down) => {}
-                Some(ended) = running.attempts.join_next() => running.note(ended.unwrap_or(false)),
+                Some(ended) = running.attempts.join_next() => more |= self.note(&mut running, &ended),
                 () = self.store.wait(), if !more => more = true,
                 () = tokio::time::sleep(self.options.poll) => more = true,
             }
             while let Some(ended) = running.attempts.try_join_next() {
-                running.note(ended.unwrap_or(false));
+                more |= self.note(&mut running, &ended);
             }
         }
         let finish = async { while running.attempts.join_next().await.is_some() {} };
@@ -110,7 +114,7 @@ impl Worker {
         let order = ClaimOrder {
             token,
             worker: self.options.name.clone(),
-            routes: self.routes.iter().map(|route| (route.name.clone(), route.lease)).collect(),
+            routes: self.free_routes(running),
             limit: free,
             reserve: self.options.reserve.saturating_sub(running.lower).min(free),
         };
@@ -130,6 +134,28 @@ impl Worker {
         }
     }
 
+    /// The routes that have a place free, each with as many as it has.
+    fn free_routes(&self, running: &Running) -> Vec<ClaimRoute> {
+        let of = |(n, route): (usize, &Route)| {
+            let busy = running.busy.get(&n).copied().unwrap_or_default();
+            let limit =
+                route.capacity().map_or(usize::MAX, |capacity| capacity.saturating_sub(busy));
+            ClaimRoute { name: route.name.clone(), lease: route.lease, limit }
+        };
+        self.routes.iter().enumerate().map(of).filter(|route| route.limit > 0).collect()
+    }
+
+    /// Notes that an attempt has ended; says whether it leaves a place that was waited for.
+    fn note(&self, running: &mut Running, ended: &Result<(usize, bool), JoinError>) -> bool {
+        // An attempt catches the panics of its steps; what else may panic is a fault of ours.
+        let Ok((n, lower)) = *ended else { return true };
+        running.lower -= usize::from(lower);
+        if let Some(busy) = running.busy.get_mut(&n) {
+            *busy -= 1;
+        }
+        self.routes[n].capacity().is_some()
+    }
+
     /// Starts the attempt that a claim is for.
     async fn start(&self, running: &mut Running, claim: Claim, asked_at: Instant) {
         let Some(n) = self.routes.iter().position(|route| route.name == claim.route) else {
@@ -140,16 +166,11 @@ impl Worker {
         let (store, routes) = (self.store.clone(), self.routes.clone());
         let lower = claim.event.priority != crate::event::Priority::Urgent;
         running.lower += usize::from(lower);
+        *running.busy.entry(n).or_default() += 1;
         running.attempts.spawn(async move {
             let route = &routes[n];
             attempt::attempt(&*store, route, &claim, asked_at + route.lease).await;
-            lower
+            (n, lower)
         });
-    }
-}
-
-impl Running {
-    fn note(&mut self, lower: bool) {
-        self.lower -= usize::from(lower);
     }
 }

@@ -32,6 +32,5 @@ pub(crate) async fn run(
     if format == Format::Json {
         return out::json(&json!({ "file": shown.to_string() }));
     }
-    out::text(&format!("copied `{}` to `{shown}`", config.store.display()));
-    Ok(())
+    out::text(&format!("copied `{}` to `{shown}`", config.store.display()))
 }

@@ -35,7 +35,7 @@ pub(crate) async fn run(
         out::remark(&format!("warning: {}", warning.display(file)));
     }
     if is_fine {
-        out::text(&format!("{} is fine: {summary}", file.display()));
+        out::text(&format!("{} is fine: {summary}", file.display()))?;
         return Ok(());
     }
     Err(Problems { file: file.to_owned(), list: problems }.into())

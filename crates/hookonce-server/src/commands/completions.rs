@@ -9,6 +9,5 @@ use crate::out;
 pub(crate) fn run(shell: Shell) -> anyhow::Result<()> {
     let mut script = vec![];
     clap_complete::generate(shell, &mut Cli::command(), "hookonce", &mut script);
-    out::raw(&String::from_utf8(script)?);
-    Ok(())
+    out::raw(&String::from_utf8(script)?)
 }

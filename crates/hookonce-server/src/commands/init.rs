@@ -35,8 +35,7 @@ pub(crate) fn run(place: &Place, options: &InitOptions, format: Format) -> anyho
     }
     out::text(&format!(
         "wrote `{shown}`; put your App Secret in it, then `hookonce check` and `hookonce serve`"
-    ));
-    Ok(())
+    ))
 }
 
 /// Writes a new file that only its owner can read: it holds secrets.

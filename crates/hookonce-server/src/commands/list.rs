@@ -19,8 +19,7 @@ pub(crate) async fn run(place: &Place, options: ListOptions, format: Format) -> 
         let next = page.next.map(|cursor| cursor.to_string());
         return out::json(&Answer { events: &page.events, next });
     }
-    show(&page);
-    Ok(())
+    show(&page)
 }
 
 /// A page as a program reads it: a cursor is nothing to calculate with.
@@ -42,16 +41,17 @@ fn filter(options: ListOptions) -> Filter {
     Filter { state, source, kind, route, lane, key, after }
 }
 
-fn show(page: &Page) {
+fn show(page: &Page) -> anyhow::Result<()> {
     if page.events.is_empty() {
         out::remark("no events");
     } else {
         let head = ["ID", "RECEIVED", "SOURCE", "KIND", "STATE", "COPIES", "KEY"];
-        out::text(&table(&head, &page.events.iter().map(row).collect::<Vec<_>>()));
+        out::text(&table(&head, &page.events.iter().map(row).collect::<Vec<_>>()))?;
     }
     if let Some(cursor) = page.next {
         out::remark(&format!("there may be more: add --after {cursor}"));
     }
+    Ok(())
 }
 
 fn row(summary: &EventSummary) -> Vec<String> {

@@ -28,8 +28,7 @@ pub(crate) async fn run(
     if format == Format::Json {
         return out::json(&details);
     }
-    out::text(&shown(&details));
-    Ok(())
+    out::text(&shown(&details))
 }
 
 /// The event for a person: its fields, then a table of each list that has any rows.

@@ -38,8 +38,7 @@ pub(crate) fn run(place: &Place, options: &SignOptions, format: Format) -> anyho
         let headers: BTreeMap<_, _> = headers.into_iter().collect();
         return out::json(&json!({ "url": url, "headers": headers, "curl": line }));
     }
-    out::raw(&line);
-    Ok(())
+    out::raw(&line)
 }
 
 /// Reads a request body: a file, or standard input for `-`.

@@ -13,8 +13,7 @@ pub(crate) async fn run(place: &Place, format: Format) -> anyhow::Result<()> {
     if format == Format::Json {
         return out::json(&counts);
     }
-    out::text(&shown(&counts));
-    Ok(())
+    out::text(&shown(&counts))
 }
 
 fn shown(counts: &Counts) -> String {

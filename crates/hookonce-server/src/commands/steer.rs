@@ -23,8 +23,7 @@ pub(crate) async fn replay(
     if format == Format::Json {
         return out::json(&json!({ "replayed": moved.moved, "left": moved.left }));
     }
-    out::text(&format!("{} replayed, {} left as they are", moved.moved, moved.left));
-    Ok(())
+    out::text(&format!("{} replayed, {} left as they are", moved.moved, moved.left))
 }
 
 /// Makes pending tasks dead, and lets the lane of a dead one go on.
@@ -39,8 +38,7 @@ pub(crate) async fn bury(
     if format == Format::Json {
         return out::json(&json!({ "buried": moved.moved, "left": moved.left }));
     }
-    out::text(&format!("{} buried, {} left as they are", moved.moved, moved.left));
-    Ok(())
+    out::text(&format!("{} buried, {} left as they are", moved.moved, moved.left))
 }
 
 /// The tasks of the events that were named, of one route or of all.

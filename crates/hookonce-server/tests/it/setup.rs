@@ -113,3 +113,14 @@ fn a_store_can_be_looked_at_without_the_secrets() {
     place.run(&["list"]).ok();
     assert_eq!(place.run(&["check"]).code, 1);
 }
+
+#[test]
+fn a_result_that_cannot_be_written_is_a_failure() {
+    let place = Place::new();
+    place.run(&["init"]).ok();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = place.command(&["completions", "bash"]);
+    let output = command.stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("cannot write to standard output"));
+}

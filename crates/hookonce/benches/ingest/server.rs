@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hookonce::listener::{self, ListenerOptions};
 use hookonce::receiver::{Receiver, ReceiverOptions, Source};
-use hookonce::route::Route;
+use hookonce::route::{Order, Route};
 use hookonce::scheme::meta::Meta;
 use hookonce::scheme::{Proof, Secret};
 use hookonce::store::Store;
@@ -20,27 +20,25 @@ use crate::load::{Load, Measured};
 /// What the load is signed with.
 pub(crate) const SECRET: &str = "bench-app-secret";
 
-/// Serves until standard input ends; says where on standard output.
-pub(crate) fn serve(store: &str, folder: &Path) {
-    let store: Arc<dyn Store> = match store {
-        "sqlite" => {
-            let path = folder.join("bench.db");
-            Arc::new(SqliteStore::open(&path, SqliteOptions::default()).expect("the store opens"))
-        }
-        _ => Arc::new(IdleStore),
+/// Serves until standard input ends; says where on standard output. `kind` is one of the parent's
+/// kinds.
+pub(crate) fn serve(kind: &str, folder: &Path) {
+    let routes: Arc<[Route]> = match kind {
+        "recorded" => Arc::from([]),
+        "task" => Arc::from([Route { order: Order::None, ..Route::new("all") }]),
+        _ => Arc::from([Route::new("all")]),
+    };
+    let store: Arc<dyn Store> = if kind == "idle" {
+        Arc::new(IdleStore)
+    } else {
+        let path = folder.join("bench.db");
+        Arc::new(SqliteStore::open(&path, SqliteOptions::default()).expect("the store opens"))
     };
     let secrets = Secret::new(SECRET).into_iter().collect();
     let scheme = Arc::new(Meta::new(Proof::Secrets(secrets), None));
     let source = Source { name: "meta".into(), scope: "meta".into(), scheme };
-    let routes = Arc::from([Route::new("all")]);
     let receiver = Receiver::new(store, vec![source], routes, ReceiverOptions::default());
-    // As the program does: all cores but one, which is the store's writer's.
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(cores.saturating_sub(1).max(1))
-        .enable_all()
-        .build()
-        .expect("a runtime can be started");
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime can be started");
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
         println!("{}", listener.local_addr().expect("it is bound"));

@@ -94,6 +94,8 @@ pub struct HttpSink {
     client: reqwest::Client,
     url: reqwest::Url,
     permanent: Vec<u16>,
+    capacity: usize,
+    /// A sink of several routes has as many places in all.
     places: Semaphore,
     signer: Option<Signer>,
     timeout: Duration,
@@ -116,6 +118,7 @@ impl HttpSink {
             client: client(&url, options.timeout).map_err(HttpSinkError::Tls)?,
             url,
             permanent: options.permanent,
+            capacity: options.concurrency.clamp(1, Semaphore::MAX_PERMITS),
             places: Semaphore::new(options.concurrency.clamp(1, Semaphore::MAX_PERMITS)),
             signer,
             timeout: options.timeout,
@@ -164,6 +167,10 @@ impl HttpSink {
 
 #[async_trait]
 impl Step for HttpSink {
+    fn capacity(&self) -> Option<usize> {
+        Some(self.capacity)
+    }
+
     async fn run(&self, context: &StepContext<'_>) -> Result<Option<String>, Failure> {
         let Some(payload) = context.claim.event.payload.clone() else {
             return Err(Failure::permanent("the payload was pruned; nothing is left to send"));

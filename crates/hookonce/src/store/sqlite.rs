@@ -3,6 +3,7 @@
 //! Lanes are settled inside `insert`, `finish`, `replay` and `bury`: there is one writer, so there
 //! is no race. Several processes may share the file; each waits for the other's transaction.
 
+mod backup;
 mod checkpoint;
 mod claim;
 mod finish;
@@ -101,6 +102,13 @@ impl SqliteStore {
         })
     }
 
+    /// Opens a store that is there, and changes nothing in a file that is none, or that another
+    /// version made. Blocks while it does.
+    pub fn open_existing(path: &Path, options: SqliteOptions) -> Result<Self, StoreError> {
+        migrate::check(path)?;
+        Self::open(path, options)
+    }
+
     /// Runs `effect` in one transaction with the completion of the claimed task, on the writer's
     /// thread: whatever it writes and the completion happen together or not at all. It fails with
     /// [`StoreError::Lost`] without running `effect` where the claim is lost. Keep it short: the
@@ -116,7 +124,7 @@ impl SqliteStore {
 
     /// Copies the store as it is now to a new file, while it is in use. Blocks while it does.
     pub fn backup(&self, to: &Path) -> Result<(), StoreError> {
-        backup(&self.path, to)
+        backup::backup(&self.path, to)
     }
 
     /// Has the writer do `work` and waits until it is committed.
@@ -369,32 +377,4 @@ fn mirror(
         )?;
     }
     Ok(())
-}
-
-/// Copies a store's file to a new one: one read transaction, so that the copy is of one instant.
-fn backup(from: &Path, to: &Path) -> Result<(), StoreError> {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let failed = |error: std::io::Error| StoreError::Unavailable {
-        message: format!("`{}` can't be written: {error}", to.display()),
-        source: Some(Box::new(error)),
-    };
-    std::fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(to)
-        .map_err(failed)?;
-    let copy = || {
-        let connection = Session::open_plain(from)?;
-        connection.execute("vacuum into ?", (to.to_string_lossy(),))?;
-        // SQLite doesn't flush the copy; a backup that is told of is on the disk.
-        std::fs::File::open(to).and_then(|file| file.sync_all()).map_err(failed)?;
-        let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = std::fs::File::open(folder.unwrap_or(Path::new(".")));
-        folder.and_then(|folder| folder.sync_all()).map_err(failed)
-    };
-    copy().inspect_err(|_: &StoreError| {
-        // An unfinished copy would be taken for one.
-        let _ = std::fs::remove_file(to);
-    })
 }

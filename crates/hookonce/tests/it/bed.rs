@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hookonce::event::{EventId, Key, Kind, Lane, NewEvent, Priority};
 use hookonce::store::sqlite::{SqliteOptions, SqliteStore};
-use hookonce::store::{Arrival, ClaimOrder, Clock, EventDetails, Statement, Store};
+use hookonce::store::{Arrival, ClaimOrder, ClaimRoute, Clock, EventDetails, Statement, Store};
 use hookonce::task::{Claim, NewTask, TaskId, Token};
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
@@ -129,10 +129,15 @@ pub(crate) fn order(limit: usize) -> ClaimOrder {
     ClaimOrder {
         token: Token::draw(),
         worker: "tester".into(),
-        routes: vec![("r".into(), LEASE)],
+        routes: vec![for_route("r", LEASE)],
         limit,
         reserve: 0,
     }
+}
+
+/// What a worker asks for that handles this route alone.
+pub(crate) fn for_route(name: &str, lease: Duration) -> ClaimRoute {
+    ClaimRoute { name: name.into(), lease, limit: usize::MAX }
 }
 
 /// The id of the event with this key, as [`new`] makes it.

@@ -34,8 +34,7 @@ pub(super) fn show(place: &Place, file: &Path, name: &str, format: Format) -> an
         return Ok(());
     }
     let head = ["KIND", "ROUTES", "LANE", "ELEMENT", "KEY", "WEAK KEY", "UNREADABLE"];
-    out::text(&table(&head, &events.iter().map(row).collect::<Vec<_>>()));
-    Ok(())
+    out::text(&table(&head, &events.iter().map(row).collect::<Vec<_>>()))
 }
 
 /// Cuts the request into its events, each with the tasks that the routes would give it.

@@ -38,8 +38,8 @@ pub(super) fn claim(
     let mut claims = Vec::with_capacity(picked.len());
     for Due { seq, route, .. } in picked {
         let token = order.token.as_bytes();
-        let lease = order.routes.iter().find(|(name, _)| *name == route);
-        let lease_until = now + lease.map_or(0, |(_, lease)| millis(*lease));
+        let wanted = order.routes.iter().find(|wanted| wanted.name == route);
+        let lease_until = now + wanted.map_or(0, |wanted| millis(wanted.lease));
         let parameters = params![token, &*order.worker, lease_until, now, seq, &*route];
         if session.execute(include_str!("claim.sql"), parameters)? == 1 {
             claims.push(claimed(session, seq, &route, order.token, Taken::Due)?);
@@ -70,24 +70,30 @@ fn due(
     let mut due = BTreeMap::<i64, BTreeMap<String, Vec<Due>>>::new();
     let mut groups = session.connection.prepare_cached(include_str!("claim_group.sql"))?;
     let mut oldest = session.connection.prepare_cached(include_str!("claim_due.sql"))?;
-    for (route, _) in &order.routes {
+    for route in &order.routes {
+        let mut left = route.limit.min(order.limit);
         let mut group = (-1, String::new());
-        loop {
+        while left > 0 {
             let (priority, source) = &group;
             let mut rows = groups.query(named_params! {
-                ":route": &**route, ":priority": priority, ":source": source,
+                ":route": &*route.name, ":priority": priority, ":source": source,
             })?;
             let Some(row) = rows.next()? else { break };
             group = (row.get(0)?, row.get(1)?);
             let (priority, source) = &group;
             let parameters = named_params! {
-                ":route": &**route, ":priority": priority, ":source": source,
-                ":now": now, ":limit": order.limit,
+                ":route": &*route.name, ":priority": priority, ":source": source,
+                ":now": now, ":limit": left,
             };
-            let read =
-                |row: &Row<'_>| Ok(Due { at: row.get(0)?, seq: row.get(1)?, route: route.clone() });
+            let read = |row: &Row<'_>| {
+                Ok(Due { at: row.get(0)?, seq: row.get(1)?, route: route.name.clone() })
+            };
             let tasks =
                 oldest.query_map(parameters, read)?.collect::<rusqlite::Result<Vec<_>>>()?;
+            // A route with few places gives them to what is most urgent.
+            if route.limit < order.limit {
+                left -= tasks.len();
+            }
             due.entry(*priority).or_default().entry(source.clone()).or_default().extend(tasks);
         }
     }

@@ -7,7 +7,7 @@
 
 use std::fs::File;
 use std::panic::AssertUnwindSafe;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -22,12 +22,12 @@ const BATCHES: usize = 1;
 /// The log of an open database, as a flush needs it.
 pub(super) type Log = Arc<File>;
 
-/// Opens the log of a database that is open in WAL mode, so that it has one.
-pub(super) fn open_log(database: &Path) -> std::io::Result<Log> {
+/// The path of a database's log.
+pub(super) fn log_path(database: &Path) -> std::io::Result<PathBuf> {
     // SQLite keeps the log beside the file itself, not beside a link to it.
     let mut path = std::fs::canonicalize(database)?.into_os_string();
     path.push("-wal");
-    File::open(path).map(Arc::new)
+    Ok(path.into())
 }
 
 /// The thread that flushes, as the writer sees it.

@@ -1,7 +1,9 @@
 //! The tables' versions: forward only, checked both ways.
 
+use std::path::Path;
+
 use jiff::Timestamp;
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
 
 use crate::store::StoreError;
 
@@ -17,6 +19,31 @@ pub(super) fn run(connection: &Connection, now: Timestamp) -> Result<(), StoreEr
     let result = run_in_transaction(connection, now);
     connection.execute_batch(if result.is_ok() { "commit" } else { "rollback" })?;
     result
+}
+
+/// Fails if there is no store of this version in the file, without changing the file.
+pub(super) fn check(path: &Path) -> Result<(), StoreError> {
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let known = "select exists (select 1 from sqlite_master where name = 'hookonce_migrations')";
+    let version: Option<usize> = if connection.query_row(known, (), |row| row.get(0))? {
+        let version = "select max(version) from hookonce_migrations";
+        connection.query_row(version, (), |row| row.get(0))?
+    } else {
+        None
+    };
+    match version {
+        Some(version) if version == MIGRATIONS.len() => Ok(()),
+        None => Err(StoreError::unavailable(format!(
+            "`{}` is no store of hookonce: `hookonce serve` makes one",
+            path.display()
+        ))),
+        Some(version) => Err(StoreError::unavailable(format!(
+            "`{}` has tables of version {version}, this program writes version {}: `hookonce serve` \
+             of the newer program brings them up to date",
+            path.display(),
+            MIGRATIONS.len()
+        ))),
+    }
 }
 
 fn run_in_transaction(connection: &Connection, now: Timestamp) -> Result<(), StoreError> {

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use rusqlite::{Row, named_params, params};
+use rusqlite::{ErrorCode, Row, named_params, params};
 
 use super::claim::millis;
 use super::session::Session;
@@ -109,14 +109,8 @@ fn prune_keys(
         if old.last >= before || sent_at.is_some_and(|at| at >= before) {
             continue;
         }
-        for table in [
-            include_str!("prune_tasks.sql"),
-            include_str!("prune_attempts.sql"),
-            include_str!("prune_steps.sql"),
-            include_str!("prune_arrivals.sql"),
-            include_str!("prune_events.sql"),
-        ] {
-            session.execute(table, (old.seq,))?;
+        if !delete(session, old.seq)? {
+            continue;
         }
         if let Some(at) = sent_at.filter(|_| Priority::from_number(priority) != Priority::History) {
             session.execute(include_str!("prune_until.sql"), (at,))?;
@@ -124,6 +118,30 @@ fn prune_keys(
         pruned += 1;
     }
     Ok(pruned)
+}
+
+/// Deletes an event with all that is kept of it; says whether it did. The application may have
+/// tables of its own in the file, and an event that one of them refers to stays.
+fn delete(session: &Session, seq: i64) -> rusqlite::Result<bool> {
+    session.execute("savepoint event", ())?;
+    let deleted = [
+        include_str!("prune_tasks.sql"),
+        include_str!("prune_attempts.sql"),
+        include_str!("prune_steps.sql"),
+        include_str!("prune_arrivals.sql"),
+        include_str!("prune_events.sql"),
+    ]
+    .into_iter()
+    .try_for_each(|table| session.execute(table, (seq,)).map(drop));
+    let is_referred_to = match deleted {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
+            session.execute("rollback to event", ())?;
+            true
+        }
+        deleted => deleted.map(|()| false)?,
+    };
+    session.execute("release event", ())?;
+    Ok(!is_referred_to)
 }
 
 fn old(row: &Row<'_>) -> rusqlite::Result<Old> {

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,9 +30,8 @@ pub(super) struct Session {
     guard: Arc<Guard>,
     /// The connection's log.
     pub(super) log: Log,
-    /// The file that was opened, to notice when it was moved away.
-    file: (u64, u64),
-    path: PathBuf,
+    /// The database and its log as they were opened, to notice when one was moved away.
+    files: [(PathBuf, (u64, u64)); 2],
     /// What the open transaction adds to the minutes, written once at its end.
     counts: RefCell<BTreeMap<String, [i64; Count::ALL.len()]>>,
     /// The open transaction made a task due.
@@ -105,11 +105,12 @@ impl Session {
             if rule.is_on() { authorize(&context.action) } else { Authorization::Allow }
         }))?;
         migrate::run(&connection, clock.now())?;
-        let (file, log) =
-            (identity(path)?, flush::open_log(path).map_err(|error| unseen(path, error))?);
-        let path = path.to_owned();
+        let log_path = flush::log_path(path).map_err(|error| unseen(path, error))?;
+        let log = Arc::new(File::open(&log_path).map_err(|error| unseen(&log_path, error))?);
+        let (file, log_file) = (identity(path)?, identity(&log_path)?);
+        let files = [(path.to_owned(), file), (log_path, log_file)];
         let (counts, due, pruned_until) = (RefCell::default(), Cell::default(), OnceCell::new());
-        Ok(Self { connection, guard, log, file, path, counts, due, pruned_until, clock })
+        Ok(Self { connection, guard, log, files, counts, due, pruned_until, clock })
     }
 
     /// Opens the file for reading only.
@@ -128,17 +129,25 @@ impl Session {
         Ok(connection)
     }
 
-    /// Fails if the file under this connection is no longer the one at its path: what is written
+    /// Fails if the files under this connection are no longer those at their paths: what is written
     /// to a removed file is lost.
     pub(super) fn check_in_place(&self) -> Result<(), StoreError> {
-        match identity(&self.path) {
-            Ok(file) if file == self.file => Ok(()),
-            _ => Err(StoreError::unavailable(format!(
-                "`{}` was moved, removed or replaced while it was in use: put it back, or restart \
-                 to begin with the file that is there now",
-                self.path.display()
-            ))),
-        }
+        let [database, log] = &self.files;
+        let is_there =
+            |(path, file): &(PathBuf, _)| matches!(identity(path), Ok(at) if at == *file);
+        let (path, advice) = if !is_there(database) {
+            (&database.0, "put it back, or restart to begin with the file that is there now")
+        } else if !is_there(log) {
+            let advice = "stop the program in order (SIGTERM), so that it moves what it still holds \
+                          of it into the database, and start it again";
+            (&log.0, advice)
+        } else {
+            return Ok(());
+        };
+        Err(StoreError::unavailable(format!(
+            "`{}` was moved, removed or replaced while it was in use: {advice}",
+            path.display()
+        )))
     }
 
     /// What time it is, in milliseconds, on the store's clock.
@@ -249,26 +258,27 @@ impl Guard {
     }
 }
 
-/// What a user's statement may not do: end the transaction it is in, leave the database, change its
-/// settings, or write to the tables that hold its own claim.
+/// What a user's statement may do: read, and change rows of tables that are not ours. It may not end
+/// the transaction it is in, leave the database, change its settings or its tables, or load code.
 fn authorize(action: &AuthAction<'_>) -> Authorization {
-    let ours = |table: &str| table.starts_with("hookonce_");
+    let ours = |table: &str| table.to_ascii_lowercase().starts_with("hookonce_");
     match action {
-        AuthAction::Transaction { .. }
-        | AuthAction::Savepoint { .. }
-        | AuthAction::Attach { .. }
-        | AuthAction::Detach { .. }
-        | AuthAction::Pragma { .. } => Authorization::Deny,
+        AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => {
+            Authorization::Allow
+        }
         AuthAction::Insert { table_name }
         | AuthAction::Delete { table_name }
         | AuthAction::Update { table_name, .. }
-        | AuthAction::DropTable { table_name }
-        | AuthAction::AlterTable { table_name, .. }
-            if ours(table_name) =>
+            if !ours(table_name) =>
         {
-            Authorization::Deny
+            Authorization::Allow
         }
-        _ => Authorization::Allow,
+        AuthAction::Function { function_name }
+            if !function_name.eq_ignore_ascii_case("load_extension") =>
+        {
+            Authorization::Allow
+        }
+        _ => Authorization::Deny,
     }
 }
 

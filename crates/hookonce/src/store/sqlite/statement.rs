@@ -121,8 +121,9 @@ fn explained(error: &rusqlite::Error) -> String {
             LIMIT.as_secs()
         ),
         Some(ErrorCode::AuthorizationForStatementDenied) => {
-            "the statement may not begin or end a transaction, attach a database, set a pragma, or \
-             write to hookonce's own tables"
+            "the statement may read, and insert, update or delete rows of your own tables: it may not \
+             begin or end a transaction, change tables or settings, attach a database, or write to \
+             hookonce's own tables"
                 .to_owned()
         }
         _ => match error {

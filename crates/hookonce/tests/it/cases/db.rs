@@ -7,7 +7,7 @@ use hookonce::store::{Arrival, Pruned, Retention};
 use hookonce::task::{DeadLane, Outcome};
 
 use super::intake::{Intake, message, took};
-use crate::bed::{Bed, new, order, store_test};
+use crate::bed::{Bed, for_route, new, order, store_test};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -24,7 +24,7 @@ store_test!(
         bed.store.finish(&bed.claim_one().await, &dead).await.unwrap();
         bed.insert([new("claimed")]).await;
         let long =
-            hookonce::store::ClaimOrder { routes: vec![("r".into(), DAY * 1000)], ..order(1) };
+            hookonce::store::ClaimOrder { routes: vec![for_route("r", DAY * 1000)], ..order(1) };
         assert_eq!(bed.store.claim(long).await.unwrap().len(), 1);
         bed.insert([new("pending")]).await;
         bed.clock.advance(DAY * 20);

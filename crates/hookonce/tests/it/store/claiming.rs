@@ -8,7 +8,7 @@ use hookonce::event::Priority;
 use hookonce::store::{ClaimOrder, StoreError};
 use hookonce::task::{DeadLane, Outcome, Token};
 
-use crate::bed::{Bed, LEASE, keys, new, order, store_test};
+use crate::bed::{Bed, LEASE, for_route, keys, new, order, store_test};
 
 fn retry(secs: u64) -> Outcome {
     Outcome::Retry { after: Duration::from_secs(secs), error: "e".to_owned() }
@@ -100,12 +100,12 @@ store_test!(a_dead_head_passes_its_lane_or_holds_it, |bed: Bed| async move {
 store_test!(two_routes_of_one_event_are_independent, |bed: Bed| async move {
     bed.insert([new("a").lane("l").routes(&["r", "s"]), new("b").lane("l").routes(&["r", "s"])])
         .await;
-    let for_route = |route: &str| ClaimOrder { routes: vec![(route.into(), LEASE)], ..order(10) };
-    let r = bed.store.claim(for_route("r")).await.unwrap();
-    let s = bed.store.claim(for_route("s")).await.unwrap();
+    let by = |route: &str| ClaimOrder { routes: vec![for_route(route, LEASE)], ..order(10) };
+    let r = bed.store.claim(by("r")).await.unwrap();
+    let s = bed.store.claim(by("s")).await.unwrap();
     assert_eq!((keys(&r), keys(&s)), (vec!["a"], vec!["a"]));
     bed.store.finish(&s[0], &Outcome::Completed).await.unwrap();
-    assert_eq!(keys(&bed.store.claim(for_route("s")).await.unwrap()), ["b"]);
+    assert_eq!(keys(&bed.store.claim(by("s")).await.unwrap()), ["b"]);
     assert_eq!(bed.task("a").await, ("claimed", 1, 1));
 });
 

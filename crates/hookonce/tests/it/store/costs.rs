@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use hookonce::store::{ClaimOrder, Release};
 use hookonce::task::Claim;
 
-use crate::bed::{Bed, LEASE, new, order, store_test};
+use crate::bed::{Bed, LEASE, for_route, new, order, store_test};
 
 /// How much more a claim among many may cost: far less than looking at each of them would.
 const RATIO: f64 = 3.0;
@@ -21,7 +21,7 @@ async fn fill(bed: &Bed, route: &str, tasks: usize, lane: impl Fn(usize) -> Stri
 }
 
 async fn claim(bed: &Bed, route: &str, limit: usize) -> Vec<Claim> {
-    let order = ClaimOrder { routes: vec![(route.into(), LEASE)], ..order(limit) };
+    let order = ClaimOrder { routes: vec![for_route(route, LEASE)], ..order(limit) };
     bed.store.claim(order).await.unwrap()
 }
 

@@ -6,7 +6,7 @@ use hookonce::event::Priority;
 use hookonce::store::{Arrival, Retention};
 use hookonce::task::{DeadLane, Outcome};
 
-use crate::bed::{Bed, id, new, order, store_test, task_id};
+use crate::bed::{Bed, for_route, id, new, order, store_test, task_id};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -52,7 +52,7 @@ store_test!(the_payload_goes_first_and_the_event_is_still_a_duplicate, |bed: Bed
 
 store_test!(nothing_goes_while_it_may_still_be_handled, |bed: Bed| async move {
     bed.insert([new("pending"), new("claimed")]).await;
-    let routes = vec![("r".into(), DAY * 1000)];
+    let routes = vec![for_route("r", DAY * 1000)];
     let order = hookonce::store::ClaimOrder { routes, ..order(1) };
     assert_eq!(bed.store.claim(order).await.unwrap().len(), 1);
     bed.clock.advance(DAY * 365);

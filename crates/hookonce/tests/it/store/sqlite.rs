@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use futures_util::future::join_all;
 use hookonce::event::NewEvent;
 use hookonce::store::sqlite::{SqliteOptions, SqliteStore};
-use hookonce::store::{Arrival, Store, StoreError};
+use hookonce::store::{Arrival, Retention, Store, StoreError};
 use hookonce::task::Outcome;
 
 use crate::bed::{TestClock, id, new, order};
@@ -247,6 +247,74 @@ async fn opening_a_file_again_keeps_the_locks_on_it() {
     assert!(locks() >= before);
     drop(again);
     assert!(locks() >= before);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_more_is_taken_in_once_the_log_is_removed_and_an_orderly_end_loses_nothing() {
+    let (dir, path) = file();
+    let store = open(&path).unwrap();
+    store.insert(vec![event("a")]).await.unwrap();
+    std::fs::remove_file(dir.path().join("test.db-wal")).unwrap();
+    let says = message(store.insert(vec![event("b")]).await);
+    assert!(says.contains("test.db-wal` was moved, removed") && says.contains("SIGTERM"), "{says}");
+    assert!(store.ready().await.is_err());
+    drop(store);
+    let store = open(&path).unwrap();
+    assert_eq!(store.insert(vec![event("a")]).await.unwrap(), [Arrival::Duplicate]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backup_is_never_written_to_another_place_than_was_named() {
+    let (dir, path) = file();
+    let store = open(&path).unwrap();
+    store.insert(vec![event("a")]).await.unwrap();
+    for name in [":memory:", "file:copy.db"] {
+        let copy = dir.path().join(name);
+        store.backup(&copy).unwrap();
+        assert_eq!(open(&copy).unwrap().counts().await.unwrap().events, 1);
+        assert_eq!(std::fs::metadata(&copy).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    assert!(
+        message(store.backup(&dir.path().join("other.db-journal"))).contains("name it otherwise")
+    );
+}
+
+#[test]
+fn a_file_that_is_no_store_is_looked_at_and_left_as_it_is() {
+    let (_dir, path) = file();
+    rusqlite::Connection::open(&path).unwrap().execute_batch("create table mine (id)").unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let says = message(SqliteStore::open_existing(&path, SqliteOptions::default()));
+    assert!(says.contains("is no store of hookonce"), "{says}");
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    drop(open(&path).unwrap());
+    SqliteStore::open_existing(&path, SqliteOptions::default()).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_event_that_the_application_refers_to_is_kept_and_holds_up_no_pruning() {
+    let (_dir, path) = file();
+    let clock = TestClock::new();
+    let options = SqliteOptions { clock: clock.clock(), min_free_disk: 0 };
+    let store = SqliteStore::open(&path, options).unwrap();
+    let recorded = ["a", "b", "c"].map(|key| new(key).routes(&[]).at(clock.now())).to_vec();
+    store.insert(recorded).await.unwrap();
+    rusqlite::Connection::open(&path)
+        .unwrap()
+        .execute_batch(
+            "create table mine (seq integer references hookonce_events (seq));
+             insert into mine values (2)",
+        )
+        .unwrap();
+    let day = std::time::Duration::from_secs(24 * 3600);
+    clock.advance(day * 40);
+    let retention = Retention { payload: day, key: day * 7, dead: day };
+    let mut gone = 0;
+    for _ in 0..3 {
+        gone += store.prune(&retention, 10).await.unwrap().events;
+    }
+    assert_eq!(gone, 2);
+    assert!(store.get(id("b")).await.unwrap().is_some());
 }
 
 /// The statements of the store, by file name.

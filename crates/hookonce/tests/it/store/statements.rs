@@ -93,6 +93,14 @@ store_test!(a_statement_may_not_touch_what_holds_its_claim, |bed: Bed| async mov
         "pragma synchronous = off",
         "delete from hookonce_events where :id is not null",
         "update hookonce_tasks set state = 'dead'",
+        "UPDATE HookOnce_Tasks set state = 'dead'",
+        "drop index hookonce_events_id",
+        "create trigger t before insert on hookonce_tasks begin select raise(ignore); end",
+        "create temp trigger t before insert on hookonce_tasks begin select raise(ignore); end",
+        "create table hookonce_mine (id text)",
+        "alter table ledger add column more text",
+        "vacuum",
+        "select load_extension('x')",
     ] {
         let result = bed.store.finish_with(&claim, StepDone::Task, statement(&claim, sql)).await;
         assert!(is_refused(&result, false), "{sql}: {result:?}");
@@ -137,6 +145,7 @@ store_test!(a_statement_is_checked_without_being_run, |bed: Bed| async move {
         ("insert into ledger values (?)", "no parameter"),
         ("insert into ledger values (:id); select 1", "more than one statement"),
         ("begin", "may not begin or end a transaction"),
+        ("drop index hookonce_events_id", "may not begin or end a transaction, change tables"),
     ] {
         let error = check(sql).await.unwrap_err().to_string();
         assert!(error.contains(says), "{sql}: {error}");
