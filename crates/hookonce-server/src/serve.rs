@@ -94,8 +94,11 @@ impl Server {
         let mut parts = JoinSet::new();
         let until = until_told(stopped.clone());
         let webhooks = receiver.clone().router();
-        let limits =
-            ListenerOptions { grace: config.worker.grace.get(), ..ListenerOptions::default() };
+        let limits = ListenerOptions {
+            grace: config.worker.grace.get(),
+            connections: connections(),
+            ..ListenerOptions::default()
+        };
         parts.spawn(async move {
             listener::serve(listener, webhooks, limits, until).await;
         });
@@ -250,6 +253,15 @@ fn start_logging(format: Format) -> anyhow::Result<()> {
         Format::Json => logs.json().init(),
     }
     Ok(())
+}
+
+/// How many connections may be open: at most half of the file descriptors that the process may have,
+/// so that one more can always be accepted and shed, and sinks and the store have theirs.
+fn connections() -> usize {
+    let most = ListenerOptions::default().connections;
+    let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let half = files.and_then(|files| usize::try_from(files / 2).ok());
+    half.map_or(most, |half| most.min(half.max(1)))
 }
 
 /// The signals that tell the server to stop.
