@@ -38,9 +38,11 @@ impl Step for SqlSink {
         let claim = context.claim;
         let event = &claim.event;
         let text = |text: &str| Parameter::Text(text.to_owned());
+        // What the statement doesn't name is neither cut nor copied.
+        let names = |parameter: &str| self.statement.contains(parameter);
         let payload = event.payload.as_deref();
         // What is no JSON (a form, undecodable bytes) is its own element.
-        let element = payload.map(|payload| {
+        let element = payload.filter(|_| names(":element")).map(|payload| {
             let raw = element::pointer(payload, &event.element).unwrap_or(payload);
             element::readable(raw).into_owned()
         });
@@ -50,7 +52,7 @@ impl Step for SqlSink {
             text(&event.key),
             text(&event.kind),
             event.lane.as_deref().map_or(Parameter::Null, text),
-            payload.map_or(Parameter::Null, text),
+            payload.filter(|_| names(":payload")).map_or(Parameter::Null, text),
             element.map_or(Parameter::Null, Parameter::Text),
             Parameter::Number(claim.attempt.into()),
             Parameter::Number(claim.run.into()),

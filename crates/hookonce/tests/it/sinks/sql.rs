@@ -17,9 +17,10 @@ fn shown(statement: &Statement) -> Vec<(&'static str, String)> {
 
 #[test]
 fn a_statement_gets_the_event_as_named_parameters() {
-    let statement = SqlSink::new("insert into t values (:id)").statement(&context(&claim()));
+    let statement = SqlSink::new("insert into t values (:id, :payload, :element)")
+        .statement(&context(&claim()));
     let statement = statement.unwrap();
-    assert_eq!(&*statement.sql, "insert into t values (:id)");
+    assert_eq!(&*statement.sql, "insert into t values (:id, :payload, :element)");
     let payload = r#"'{"messages":[{"from":"1", "text":"\u00e9\u0000"}]}'"#;
     let expected = [
         ("id", "'c0fa7022-8b40-85d9-86c1-3f71bb80f8c7'"),
@@ -38,7 +39,9 @@ fn a_statement_gets_the_event_as_named_parameters() {
 
 #[test]
 fn what_is_missing_is_null_and_what_is_no_json_is_its_own_element() {
-    let parameters = |claim| shown(&SqlSink::new("").statement(&context(&claim)).unwrap());
+    let parameters = |claim| {
+        shown(&SqlSink::new("select :payload, :element").statement(&context(&claim)).unwrap())
+    };
     let pruned = parameters(changed(|event| (event.lane, event.payload) = (None, None)));
     for name in ["lane", "payload", "element"] {
         assert!(pruned.contains(&(name, "null".to_owned())), "{name}");
