@@ -107,10 +107,13 @@ impl Worker {
         if free == 0 {
             return true;
         }
-        // A call whose answer was lost is repeated with its token, and gives the same claims. The
-        // time is taken before the store is asked, so that no lease is thought longer than it is.
-        let (token, asked_at) =
-            running.unanswered.take().unwrap_or_else(|| (Token::draw(), Instant::now()));
+        // A call whose answer was lost is repeated with its token, and gives the same claims; but not
+        // once their leases are half over: then it is new tasks that it would give, under a time
+        // that is past. The time is taken before the store is asked, so that no lease is thought
+        // longer than it is.
+        let lease = self.routes.iter().map(|route| route.lease).min().unwrap_or_default();
+        let repeated = running.unanswered.take().filter(|(_, at)| at.elapsed() < lease / 2);
+        let (token, asked_at) = repeated.unwrap_or_else(|| (Token::draw(), Instant::now()));
         let order = ClaimOrder {
             token,
             worker: self.options.name.clone(),

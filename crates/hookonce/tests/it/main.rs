@@ -9,5 +9,6 @@ mod sinks;
 mod store;
 mod tidy;
 mod working;
+mod working_together;
 
 mod cases;

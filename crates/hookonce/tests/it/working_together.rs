@@ -1,0 +1,98 @@
+//! Routes beside each other in one worker, and a worker through an outage of its store.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use hookonce::route::Route;
+use hookonce::step::{Failure, Step, StepContext};
+use hookonce::worker::{Worker, WorkerOptions};
+use tokio::sync::watch;
+
+use crate::bed::{Bed, LEASE, new, order, store_test};
+use crate::working::{route, told, until};
+
+/// A step of which two can run at once, and that never ends.
+#[derive(Debug)]
+struct Narrow;
+
+#[async_trait]
+impl Step for Narrow {
+    async fn run(&self, _: &StepContext<'_>) -> Result<Option<String>, Failure> {
+        std::future::pending().await
+    }
+
+    fn capacity(&self) -> Option<usize> {
+        Some(2)
+    }
+}
+
+store_test!(
+    /// Fails when `free_routes` asks for every route without a limit.
+    a_sink_that_hangs_leaves_the_slots_to_other_routes,
+    |bed: Bed| async move {
+        let log = Arc::<Mutex<Vec<String>>>::default();
+        let steps = vec![("s", Arc::new(Narrow) as Arc<dyn Step>)];
+        let hangs = Route { name: "hangs".into(), ..route(steps) };
+        let books = Route { name: "books".into(), ..route(vec![("s", told(&log, |_| Ok(())))]) };
+        for n in 0..40 {
+            bed.insert([new(&format!("k{n}")).routes(&["hangs", "books"])]).await;
+        }
+        let options = WorkerOptions { slots: 8, ..WorkerOptions::new("w") };
+        let worker = Worker::new(bed.store.clone(), Arc::from([hangs, books]), options);
+        let (end, shutdown) = watch::channel(false);
+        let watch = async {
+            until(async || bed.store.counts().await.unwrap().completed == 40).await;
+            end.send(true).unwrap();
+        };
+        tokio::join!(worker.run(shutdown, Duration::ZERO), watch);
+        // What could not start was not claimed, and counts no attempt.
+        assert_eq!(bed.store.counts().await.unwrap().claimed, 2);
+    }
+);
+
+store_test!(routes_with_other_leases_take_turns, |bed: Bed| async move {
+    let log = Arc::<Mutex<Vec<String>>>::default();
+    let step = || vec![("s", told(&log, |_| Ok(())))];
+    let short = Route { name: "short".into(), lease: LEASE / 2, ..route(step()) };
+    let long = Route { name: "long".into(), ..route(step()) };
+    for n in 0..20 {
+        bed.insert([new(&format!("k{n}")).routes(&["short", "long"])]).await;
+    }
+    let options = WorkerOptions { slots: 4, ..WorkerOptions::new("w") };
+    let worker = Worker::new(bed.store.clone(), Arc::from([short, long]), options);
+    worker.turn().await;
+    worker.turn().await;
+    let done = |route: &str| {
+        let sql = format!(
+            "select count(*) || '' from hookonce_tasks where state = 'completed' and route = '{route}'"
+        );
+        bed.sql.text(&sql)
+    };
+    assert_eq!((done("short"), done("long")), ("4".to_owned(), "4".to_owned()));
+});
+
+store_test!(
+    /// Fails when the time of an unanswered call is kept for longer than a lease: what is claimed
+    /// after a long outage is then taken for lost at once, and costs each task an attempt.
+    after_an_outage_longer_than_the_lease_tasks_run_at_their_first_attempt,
+    |bed: Bed| async move {
+        let log = Arc::<Mutex<Vec<String>>>::default();
+        let lease = Duration::from_millis(300);
+        let steps = vec![("one", told(&log, |_| Ok(()))), ("two", told(&log, |_| Ok(())))];
+        let steps = Route { lease, ..route(steps) };
+        let worker = Worker::new(bed.store.clone(), Arc::from([steps]), WorkerOptions::new("w"));
+        bed.insert([new("a"), new("b")]).await;
+        bed.sql.run("begin immediate");
+        let (end, shutdown) = watch::channel(false);
+        let watch = async {
+            // It waits for the lock for far longer than the lease, and so does the worker's call.
+            assert!(bed.store.claim(order(1)).await.is_err());
+            bed.sql.run("rollback");
+            until(async || bed.store.counts().await.unwrap().completed == 2).await;
+            end.send(true).unwrap();
+        };
+        tokio::join!(worker.run(shutdown, LEASE), watch);
+        assert_eq!((bed.task("a").await, bed.task("b").await.1), (("completed", 1, 1), 1));
+    }
+);
