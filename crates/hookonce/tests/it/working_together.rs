@@ -55,12 +55,12 @@ store_test!(routes_with_other_leases_take_turns, |bed: Bed| async move {
     let log = Arc::<Mutex<Vec<String>>>::default();
     let step = || vec![("s", told(&log, |_| Ok(())))];
     let short = Route { name: "short".into(), lease: LEASE / 2, ..route(step()) };
-    let long = Route { name: "long".into(), ..route(step()) };
+    let patient = Route { name: "long".into(), ..route(step()) };
     for n in 0..20 {
         bed.insert([new(&format!("k{n}")).routes(&["short", "long"])]).await;
     }
     let options = WorkerOptions { slots: 4, ..WorkerOptions::new("w") };
-    let worker = Worker::new(bed.store.clone(), Arc::from([short, long]), options);
+    let worker = Worker::new(bed.store.clone(), Arc::from([short, patient]), options);
     worker.turn().await;
     worker.turn().await;
     let done = |route: &str| {

@@ -121,3 +121,22 @@ store_test!(folding_changes_no_count, |bed: Bed| async move {
     assert_eq!((a.copies, a.mismatches), (23, 2));
     assert_eq!(bed.store.counts().await.unwrap(), counts);
 });
+
+store_test!(a_lane_that_is_held_is_not_pruned_away, |bed: Bed| async move {
+    bed.insert([new("head").lane("l"), new("next").lane("l")]).await;
+    let hold = Outcome::Dead { error: "e".to_owned(), lane: DeadLane::Hold };
+    bed.store.finish(&bed.claim_one().await, &hold).await.unwrap();
+    bed.clock.advance(DAY * 400);
+    assert_eq!(prune(&bed).await, (0, 0));
+    assert_eq!(bed.store.replay(&[task_id("head")]).await.unwrap().moved, 1);
+    assert_eq!(bed.claim_one().await.event.key, "head");
+});
+
+store_test!(pruning_comes_by_what_must_stay, |bed: Bed| async move {
+    for n in 0..20 {
+        bed.insert([new(&format!("waits{n}"))]).await;
+    }
+    bed.insert([new("a").routes(&[])]).await;
+    bed.clock.advance(DAY * 11);
+    assert_eq!(prune(&bed).await, (1, 0));
+});
