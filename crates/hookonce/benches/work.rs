@@ -109,6 +109,7 @@ async fn claim(how: &str, tasks: usize, lane: impl Fn(usize) -> String) -> f64 {
                 name: "r".into(),
                 lease: Duration::from_secs(60),
                 limit: usize::MAX,
+                reserve: 0,
             }],
             limit: 10,
             reserve: 2,
@@ -117,7 +118,7 @@ async fn claim(how: &str, tasks: usize, lane: impl Fn(usize) -> String) -> f64 {
         let claims = store.claim(order).await.expect("the store claims");
         times.push(start.elapsed());
         for claim in claims {
-            store.release(&claim, Release::Unstarted).await.expect("the claim holds");
+            store.release(&claim, Release::at_once()).await.expect("the claim holds");
         }
     }
     times.sort_unstable();

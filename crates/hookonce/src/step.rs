@@ -44,9 +44,11 @@ pub struct StepContext<'a> {
 
 impl StepContext<'_> {
     /// The same in every attempt of this step for this event, and for no other:
-    /// `{event id}/{route}/{step}`, with the run behind it from the second on.
+    /// `{event id}/{route}/{step}`, with the run behind it from the second on. A task that was moved
+    /// to another route keeps its first route's name there.
     pub fn idempotency_key(&self) -> String {
-        let Claim { event, route, run, .. } = self.claim;
+        let Claim { event, run, .. } = self.claim;
+        let route = self.claim.first_route.as_ref().unwrap_or(&self.claim.route);
         let key = format!("{}/{route}/{}", event.id, self.step);
         if *run > 1 { format!("{key}/{run}") } else { key }
     }

@@ -8,6 +8,7 @@
 //!
 //! Long because the contract and the words it is written in belong together.
 
+mod reading;
 pub mod sqlite;
 
 use std::borrow::Cow;
@@ -19,8 +20,13 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::event::{Event, EventId, NewEvent};
-use crate::task::{Attempt, Claim, Outcome, State, StepRecord, StepState, Task, TaskId, Token};
+use crate::event::{EventId, NewEvent};
+use crate::task::{Claim, NewTask, Outcome, StepState, TaskId, Token};
+
+pub use reading::{
+    ArrivalRecord, Counts, EventDetails, EventSummary, Filter, Page, Progress, RouteCounts,
+    StateFilter,
+};
 
 /// The longest error text that is kept, in bytes.
 pub const ERROR_LIMIT: usize = 2048;
@@ -43,7 +49,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     async fn extend(&self, claim: &Claim, lease: Duration) -> Result<(), StoreError>;
 
     /// Writes how the attempt ended, gives up the claim and passes its lane on, while the token
-    /// holds; a lease that has ended but was taken over by nobody still finishes.
+    /// holds; a lease that has ended but was taken over by nobody still finishes. A retry forgets
+    /// the steps that were only begun, unless the claim was reaped.
     async fn finish(&self, claim: &Claim, outcome: &Outcome) -> Result<(), StoreError>;
 
     /// Runs an SQL statement and records its step as done, or completes the task, in one
@@ -66,7 +73,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     ) -> Result<(), StoreError>;
 
     /// Gives a claim back, due after a while, while the token holds. The attempt doesn't count, the
-    /// epoch stays.
+    /// epoch stays. Steps only begun are forgotten, as by a finish that retries: whoever writes this
+    /// knows what became of them.
     async fn release(&self, claim: &Claim, release: Release) -> Result<(), StoreError>;
 
     /// Takes lapsed claims over, under the token given: new epoch, same attempt. Writes down the
@@ -77,6 +85,13 @@ pub trait Store: Send + Sync + fmt::Debug {
         lease: Duration,
         limit: usize,
     ) -> Result<Vec<Claim>, StoreError>;
+
+    /// Gives a claim by its token, for a worker outside that keeps nothing else; fails with
+    /// [`StoreError::Lost`] where the token doesn't hold.
+    async fn claimed(&self, task: &TaskId, token: Token) -> Result<Claim, StoreError>;
+
+    /// Says how far the handling of each event has come; an unknown event has nothing open.
+    async fn progress(&self, events: &[EventId]) -> Result<Vec<Progress>, StoreError>;
 
     /// Makes dead tasks due again, attempts from 1, steps done kept, steps only begun forgotten;
     /// makes pending ones with a later due time due now. A task of a lane waits for its lane.
@@ -90,6 +105,18 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Makes pending tasks dead, and lets the lane of a dead task that holds it pass. Others are
     /// left alone and counted so.
     async fn bury(&self, tasks: &[TaskId]) -> Result<Moved, StoreError>;
+
+    /// Gives stored events tasks of routes that they have none of yet; counts the tasks. An event
+    /// without payload is left alone.
+    async fn assign(&self, tasks: &[(EventId, NewTask)]) -> Result<Moved, StoreError>;
+
+    /// Makes dead and pending tasks those of another route, attempts from 1, due now, with the steps
+    /// and attempts that are remembered. Where the event has a task of that route already, where the
+    /// payload is pruned, and in other states, a task is left alone and counted so.
+    async fn reroute(&self, tasks: &[TaskId], to: &NewTask) -> Result<Moved, StoreError>;
+
+    /// Writes down who does what, before it is done.
+    async fn audit(&self, entry: &AuditEntry) -> Result<(), StoreError>;
 
     /// Deletes what is older than its retention, at most `limit` events at a time. Age counts from
     /// the later of the last arrival and the last finish; nothing goes while a task is pending or
@@ -114,8 +141,16 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// short or empty and still have a next one.
     async fn list(&self, filter: &Filter, limit: usize) -> Result<Page, StoreError>;
 
+    /// Gives a page of events, oldest first: those that came after `filter.after`. For walking over
+    /// all of them; bounded like [`Store::list`].
+    async fn walk(&self, filter: &Filter, limit: usize) -> Result<Page, StoreError>;
+
     /// Counts events and tasks.
     async fn counts(&self) -> Result<Counts, StoreError>;
+
+    /// Counts the live tasks of each route that has any, whether the configuration knows it or not;
+    /// by name.
+    async fn routes(&self) -> Result<Vec<RouteCounts>, StoreError>;
 
     /// Returns when a task may have become due since the last call, as far as this store is told;
     /// a caller polls as well.
@@ -164,6 +199,8 @@ pub struct ClaimRoute {
     pub lease: Duration,
     /// How many of its tasks at most.
     pub limit: usize,
+    /// How many of them are kept for priorities below the first.
+    pub reserve: usize,
 }
 
 /// What a successful statement stands for.
@@ -195,11 +232,16 @@ pub enum Parameter {
     Text(String),
 }
 
-/// Why a claim is given back.
+/// Why a claim is given back, and when the task is due again.
 #[derive(Debug, Clone)]
 pub enum Release {
     /// Nothing was run: no attempt is written down.
-    Unstarted,
+    Unstarted {
+        /// How long to wait, on the store's clock.
+        after: Duration,
+        /// What hindered it, if anything did; shown with the task.
+        error: Option<String>,
+    },
     /// Something was run and asked for more time.
     NotYet {
         /// How long to wait, on the store's clock.
@@ -209,6 +251,24 @@ pub enum Release {
     },
 }
 
+impl Release {
+    /// Due again at once, as if it had not been claimed.
+    pub fn at_once() -> Self {
+        Self::Unstarted { after: Duration::ZERO, error: None }
+    }
+}
+
+/// Who did what, by the API or the command line.
+#[derive(Debug, Clone)]
+pub struct AuditEntry {
+    /// Who: the name of a token, or `cli:` and a user.
+    pub who: String,
+    /// The word for what is done: `replay`, `bury`, ...
+    pub action: String,
+    /// To what and how, as JSON.
+    pub details: String,
+}
+
 /// How many tasks were moved, and how many left alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Moved {
@@ -216,6 +276,20 @@ pub struct Moved {
     pub moved: usize,
     /// Tasks that were left as they are.
     pub left: usize,
+}
+
+impl Moved {
+    /// Counts a task.
+    pub fn note(&mut self, was_moved: bool) {
+        *(if was_moved { &mut self.moved } else { &mut self.left }) += 1;
+    }
+}
+
+impl std::ops::AddAssign for Moved {
+    fn add_assign(&mut self, other: Self) {
+        self.moved += other.moved;
+        self.left += other.left;
+    }
 }
 
 /// How long things are kept after their last arrival or finish.
@@ -271,115 +345,6 @@ pub struct MirrorRoute {
     pub ordered: bool,
     /// It is left to workers outside.
     pub external: bool,
-}
-
-/// Which events a page shows; an absent part shows all.
-#[derive(Debug, Clone, Default)]
-pub struct Filter {
-    /// Events with a task in this state, or without any.
-    pub state: Option<StateFilter>,
-    /// The source's name.
-    pub source: Option<String>,
-    /// The kind, or a glob.
-    pub kind: Option<String>,
-    /// Events that this route has a task for.
-    pub route: Option<String>,
-    /// The lane.
-    pub lane: Option<String>,
-    /// The key.
-    pub key: Option<String>,
-    /// The cursor of the page before.
-    pub after: Option<i64>,
-}
-
-/// A state to filter by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StateFilter {
-    /// No route wanted the event.
-    Recorded,
-    /// Some task is in this state.
-    Task(State),
-}
-
-/// A page of events.
-#[derive(Debug, Clone, Serialize)]
-pub struct Page {
-    /// Newest first.
-    pub events: Vec<EventSummary>,
-    /// Where the next page begins, if there is one.
-    pub next: Option<i64>,
-}
-
-/// An event with its copies and tasks.
-#[derive(Debug, Clone, Serialize)]
-pub struct EventSummary {
-    /// The event itself.
-    #[serde(flatten)]
-    pub event: Event,
-    /// How often it arrived.
-    pub copies: u64,
-    /// How many of the arrivals differed from the first.
-    pub mismatches: u64,
-    /// `recorded` without tasks, else the first of dead, claimed, pending, completed.
-    pub state: &'static str,
-    /// One for each route that wanted it.
-    pub tasks: Vec<Task>,
-}
-
-impl EventSummary {
-    /// The state of an event that has these tasks.
-    pub fn state_of(tasks: &[Task]) -> &'static str {
-        let any = |state: &State| tasks.iter().any(|task| task.state == *state);
-        State::ALL.into_iter().find(any).map_or("recorded", State::as_str)
-    }
-}
-
-/// An event with everything that is known of it.
-#[derive(Debug, Clone, Serialize)]
-pub struct EventDetails {
-    /// The event with its copies and tasks.
-    #[serde(flatten)]
-    pub summary: EventSummary,
-    /// The text as received; `null` once it was pruned.
-    pub payload: Option<String>,
-    /// Every attempt, oldest first.
-    pub attempts: Vec<Attempt>,
-    /// Every step that is remembered.
-    pub steps: Vec<StepRecord>,
-    /// The arrivals after the first.
-    pub arrivals: Vec<ArrivalRecord>,
-}
-
-/// Arrivals of an event after its first.
-#[derive(Debug, Clone, Serialize)]
-pub struct ArrivalRecord {
-    /// When; of several that were folded, the last.
-    pub at: Timestamp,
-    /// How many.
-    pub n: u64,
-    /// The element that differed, if it did and was kept.
-    pub element: Option<String>,
-}
-
-/// Totals of events; states count tasks.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Counts {
-    /// Events ever stored.
-    pub events: u64,
-    /// Tasks pending now.
-    pub pending: u64,
-    /// Tasks claimed now.
-    pub claimed: u64,
-    /// Tasks completed, ever.
-    pub completed: u64,
-    /// Tasks dead now.
-    pub dead: u64,
-    /// Duplicates ever absorbed, mismatches among them.
-    pub duplicates: u64,
-    /// Events that no route took.
-    pub unrouted: u64,
-    /// When the oldest task that may be claimed became due.
-    pub oldest_due_at: Option<Timestamp>,
 }
 
 /// Why a store did not do what it was asked to.

@@ -160,8 +160,12 @@ pub struct Claim {
     pub run: u32,
     /// Number of claims the task ever had, this one included.
     pub epoch: u32,
+    /// When it was claimed, on the store's clock.
+    pub claimed_at: Timestamp,
     /// When the claim ends, on the store's clock.
     pub lease_until: Timestamp,
+    /// The route that the task was first made for, where it was moved to this one since.
+    pub first_route: Option<Arc<str>>,
     /// The steps of this run that are done, and those only begun.
     pub steps: BTreeMap<String, (StepState, Option<String>)>,
     /// It was taken over from a worker that let it lapse: its attempt is already written down.

@@ -143,7 +143,7 @@ impl Worker {
             let busy = running.busy.get(&n).copied().unwrap_or_default();
             let limit =
                 route.capacity().map_or(usize::MAX, |capacity| capacity.saturating_sub(busy));
-            ClaimRoute { name: route.name.clone(), lease: route.lease, limit }
+            ClaimRoute { name: route.name.clone(), lease: route.lease, limit, reserve: 0 }
         };
         self.routes.iter().enumerate().map(of).filter(|route| route.limit > 0).collect()
     }
@@ -163,7 +163,7 @@ impl Worker {
     async fn start(&self, running: &mut Running, claim: Claim, asked_at: Instant) {
         let Some(n) = self.routes.iter().position(|route| route.name == claim.route) else {
             // The store gave what was not asked for; nothing was run.
-            let _ = self.store.release(&claim, Release::Unstarted).await;
+            let _ = self.store.release(&claim, Release::at_once()).await;
             return;
         };
         let (store, routes) = (self.store.clone(), self.routes.clone());

@@ -10,6 +10,7 @@ mod finish;
 mod flush;
 mod insert;
 mod migrate;
+mod mirror;
 mod prune;
 mod queue;
 mod read;
@@ -25,22 +26,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rusqlite::{Connection, named_params};
+use rusqlite::Connection;
 use tokio::sync::{Notify, oneshot};
 
-use self::claim::{Turn, millis};
+use self::claim::Turn;
 use self::disk::Disk;
 use self::finish::Written;
 use self::prune::Walk;
 use self::queue::{Call, Class, Queue};
+use self::read::Way;
 use self::session::Session;
 use self::writer::Writer;
 use super::{
-    Arrival, ClaimOrder, Clock, Counts, EventDetails, Filter, MirrorRoute, MirrorSource, Moved,
-    Page, Pruned, Release, Retention, Statement, StepDone, Store, StoreError,
+    Arrival, AuditEntry, ClaimOrder, Clock, Counts, EventDetails, Filter, MirrorRoute,
+    MirrorSource, Moved, Page, Progress, Pruned, Release, Retention, RouteCounts, Statement,
+    StepDone, Store, StoreError,
 };
 use crate::event::{EventId, NewEvent};
-use crate::task::{Claim, Outcome, StepState, TaskId, Token};
+use crate::task::{Claim, NewTask, Outcome, StepState, TaskId, Token};
 
 mod disk;
 
@@ -260,6 +263,17 @@ impl Store for SqliteStore {
             .await
     }
 
+    async fn claimed(&self, task: &TaskId, token: Token) -> Result<Claim, StoreError> {
+        let task = task.clone();
+        let claim = self.read(move |connection| claim::by_token(connection, &task, token)).await?;
+        claim.ok_or(StoreError::Lost)
+    }
+
+    async fn progress(&self, events: &[EventId]) -> Result<Vec<Progress>, StoreError> {
+        let events = events.to_vec();
+        self.read(move |connection| read::progress(connection, &events)).await
+    }
+
     async fn replay(&self, tasks: &[TaskId]) -> Result<Moved, StoreError> {
         let tasks = tasks.to_vec();
         self.write(Class::Own, move |session| steer::replay(session, &tasks).map(Ok)).await
@@ -273,6 +287,21 @@ impl Store for SqliteStore {
     async fn bury(&self, tasks: &[TaskId]) -> Result<Moved, StoreError> {
         let tasks = tasks.to_vec();
         self.write(Class::Own, move |session| steer::bury(session, &tasks).map(Ok)).await
+    }
+
+    async fn assign(&self, tasks: &[(EventId, NewTask)]) -> Result<Moved, StoreError> {
+        let tasks = tasks.to_vec();
+        self.write(Class::Own, move |session| steer::assign(session, &tasks).map(Ok)).await
+    }
+
+    async fn reroute(&self, tasks: &[TaskId], to: &NewTask) -> Result<Moved, StoreError> {
+        let (tasks, to) = (tasks.to_vec(), to.clone());
+        self.write(Class::Own, move |session| steer::reroute(session, &tasks, &to).map(Ok)).await
+    }
+
+    async fn audit(&self, entry: &AuditEntry) -> Result<(), StoreError> {
+        let entry = entry.clone();
+        self.write(Class::Own, move |session| mirror::audit(session, &entry).map(Ok)).await
     }
 
     async fn prune(&self, retention: &Retention, limit: usize) -> Result<Pruned, StoreError> {
@@ -299,7 +328,8 @@ impl Store for SqliteStore {
         routes: &[MirrorRoute],
     ) -> Result<(), StoreError> {
         let (sources, routes) = (sources.to_vec(), routes.to_vec());
-        self.write(Class::Own, move |session| mirror(session, &sources, &routes).map(Ok)).await
+        self.write(Class::Own, move |session| mirror::mirror(session, &sources, &routes).map(Ok))
+            .await
     }
 
     async fn get(&self, id: EventId) -> Result<Option<EventDetails>, StoreError> {
@@ -308,11 +338,20 @@ impl Store for SqliteStore {
 
     async fn list(&self, filter: &Filter, limit: usize) -> Result<Page, StoreError> {
         let filter = filter.clone();
-        self.read(move |connection| read::list(connection, &filter, limit)).await
+        self.read(move |connection| read::list(connection, &filter, Way::NewestFirst, limit)).await
+    }
+
+    async fn walk(&self, filter: &Filter, limit: usize) -> Result<Page, StoreError> {
+        let filter = filter.clone();
+        self.read(move |connection| read::list(connection, &filter, Way::OldestFirst, limit)).await
     }
 
     async fn counts(&self) -> Result<Counts, StoreError> {
         self.read(read::counts).await
+    }
+
+    async fn routes(&self) -> Result<Vec<RouteCounts>, StoreError> {
+        self.read(read::routes).await
     }
 
     async fn wait(&self) {
@@ -321,7 +360,7 @@ impl Store for SqliteStore {
 
     async fn ready(&self) -> Result<(), StoreError> {
         self.disk.check()?;
-        self.write(Class::Own, |session| session.probe().map(Ok)).await
+        self.write(Class::Own, Session::probe).await
     }
 
     async fn check(&self, statement: &str, parameters: &[&'static str]) -> Result<(), StoreError> {
@@ -347,34 +386,4 @@ impl fmt::Debug for SqliteStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SqliteStore").field("path", &self.path).finish_non_exhaustive()
     }
-}
-
-/// Keeps the configuration's sources and routes beside the events.
-fn mirror(
-    session: &Session,
-    sources: &[MirrorSource],
-    routes: &[MirrorRoute],
-) -> rusqlite::Result<()> {
-    for source in sources {
-        let parameters = named_params! { ":name": &*source.name, ":scope": &*source.scope };
-        session.execute(include_str!("sqlite/mirror_source.sql"), parameters)?;
-    }
-    session.execute(include_str!("sqlite/mirror_clear.sql"), ())?;
-    let list = |names: &Option<Vec<String>>| {
-        names.as_ref().map(|names| serde_json::Value::from(names.clone()).to_string())
-    };
-    for route in routes {
-        session.execute(
-            include_str!("sqlite/mirror_route.sql"),
-            named_params! {
-                ":name": &*route.name, ":sources": list(&route.sources),
-                ":kinds": list(&route.kinds), ":max_attempts": route.max_attempts,
-                ":retry_min": millis(route.retry_min), ":retry_max": millis(route.retry_max),
-                ":on_dead": if route.holds { "hold" } else { "pass" },
-                ":order": if route.ordered { "lane" } else { "none" },
-                ":worker": if route.external { "external" } else { "server" },
-            },
-        )?;
-    }
-    Ok(())
 }

@@ -137,7 +137,7 @@ pub(crate) fn order(limit: usize) -> ClaimOrder {
 
 /// What a worker asks for that handles this route alone.
 pub(crate) fn for_route(name: &str, lease: Duration) -> ClaimRoute {
-    ClaimRoute { name: name.into(), lease, limit: usize::MAX }
+    ClaimRoute { name: name.into(), lease, limit: usize::MAX, reserve: 0 }
 }
 
 /// The id of the event with this key, as [`new`] makes it.

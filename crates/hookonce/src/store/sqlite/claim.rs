@@ -5,19 +5,23 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::{Row, named_params, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, named_params, params};
 
 use super::rows;
 use super::session::Session;
-use crate::store::ClaimOrder;
-use crate::task::{Claim, StepState, Token};
+use crate::store::{ClaimOrder, ClaimRoute};
+use crate::task::{Claim, StepState, TaskId, Token};
 
 /// A task that is due.
 struct Due {
     at: i64,
     seq: i64,
-    route: Arc<str>,
+    /// Its place among the order's routes.
+    route: usize,
 }
+
+/// By priority and source.
+type DueTasks = BTreeMap<i64, BTreeMap<String, Vec<Due>>>;
 
 /// The sources that were served last, by priority: the next claim begins after them.
 pub(super) type Turn = RefCell<BTreeMap<i64, String>>;
@@ -34,15 +38,15 @@ pub(super) fn claim(
     }
     let now = session.now();
     let due = due(session, order, now)?;
-    let picked = pick(due, &mut turn.borrow_mut(), order.limit, order.reserve);
+    let picked = pick(due, &mut turn.borrow_mut(), order);
     let mut claims = Vec::with_capacity(picked.len());
     for Due { seq, route, .. } in picked {
         let token = order.token.as_bytes();
-        let wanted = order.routes.iter().find(|wanted| wanted.name == route);
-        let lease_until = now + wanted.map_or(0, |wanted| millis(wanted.lease));
-        let parameters = params![token, &*order.worker, lease_until, now, seq, &*route];
+        let ClaimRoute { name: route, lease, .. } = &order.routes[route];
+        let lease_until = now + millis(*lease);
+        let parameters = params![token, &*order.worker, lease_until, now, seq, &**route];
         if session.execute(include_str!("claim.sql"), parameters)? == 1 {
-            claims.push(claimed(session, seq, &route, order.token, Taken::Due)?);
+            claims.push(claimed(&session.connection, (seq, route), order.token, Taken::Due)?);
         }
     }
     Ok(claims)
@@ -57,23 +61,21 @@ fn claimed_before(session: &Session, order: &ClaimOrder) -> rusqlite::Result<Vec
         .collect::<rusqlite::Result<_>>()?;
     tasks
         .into_iter()
-        .map(|(seq, route)| claimed(session, seq, &route.into(), order.token, Taken::Due))
+        .map(|(seq, route)| {
+            claimed(&session.connection, (seq, &route.into()), order.token, Taken::Due)
+        })
         .collect()
 }
 
-/// The oldest due tasks, by priority and source; of each no more than could be claimed.
-fn due(
-    session: &Session,
-    order: &ClaimOrder,
-    now: i64,
-) -> rusqlite::Result<BTreeMap<i64, BTreeMap<String, Vec<Due>>>> {
-    let mut due = BTreeMap::<i64, BTreeMap<String, Vec<Due>>>::new();
+/// The oldest due tasks, by priority and source; of each route no more than could be claimed.
+fn due(session: &Session, order: &ClaimOrder, now: i64) -> rusqlite::Result<DueTasks> {
+    let mut due = DueTasks::new();
     let mut groups = session.connection.prepare_cached(include_str!("claim_group.sql"))?;
     let mut oldest = session.connection.prepare_cached(include_str!("claim_due.sql"))?;
-    for route in &order.routes {
-        let mut left = route.limit.min(order.limit);
+    for (n, route) in order.routes.iter().enumerate() {
+        let limit = route.limit.min(order.limit);
         let mut group = (-1, String::new());
-        while left > 0 {
+        loop {
             let (priority, source) = &group;
             let mut rows = groups.query(named_params! {
                 ":route": &*route.name, ":priority": priority, ":source": source,
@@ -83,47 +85,74 @@ fn due(
             let (priority, source) = &group;
             let parameters = named_params! {
                 ":route": &*route.name, ":priority": priority, ":source": source,
-                ":now": now, ":limit": left,
+                ":now": now, ":limit": limit,
             };
-            let read = |row: &Row<'_>| {
-                Ok(Due { at: row.get(0)?, seq: row.get(1)?, route: route.name.clone() })
-            };
+            let read = |row: &Row<'_>| Ok(Due { at: row.get(0)?, seq: row.get(1)?, route: n });
             let tasks =
                 oldest.query_map(parameters, read)?.collect::<rusqlite::Result<Vec<_>>>()?;
-            // A route with few places gives them to what is most urgent.
-            if route.limit < order.limit {
-                left -= tasks.len();
-            }
             due.entry(*priority).or_default().entry(source.clone()).or_default().extend(tasks);
         }
     }
     Ok(due)
 }
 
-/// Picks up to `limit` tasks: the most urgent first, but `reserve` of them from the priorities
-/// below the first, in turn, where they have any.
-fn pick(
-    due: BTreeMap<i64, BTreeMap<String, Vec<Due>>>,
-    turn: &mut BTreeMap<i64, String>,
-    limit: usize,
-    reserve: usize,
-) -> Vec<Due> {
-    let mut lines: Vec<VecDeque<Due>> = Vec::new();
+/// The places that an order has, in all and by route.
+struct Places<'a> {
+    order: &'a ClaimOrder,
+    picked: Vec<Due>,
+    /// By route: how many were picked.
+    taken: Vec<usize>,
+}
+
+impl Places<'_> {
+    fn is_full(&self) -> bool {
+        self.picked.len() >= self.order.limit
+    }
+
+    fn pick(&mut self, task: Due) {
+        if !self.is_full() && self.taken[task.route] < self.order.routes[task.route].limit {
+            self.taken[task.route] += 1;
+            self.picked.push(task);
+        }
+    }
+
+    /// Whether a place is kept for this task, which is not among the most urgent ones.
+    fn is_kept_for(&self, task: &Due) -> bool {
+        let for_all = self.picked.len() < self.order.reserve;
+        for_all || self.taken[task.route] < self.order.routes[task.route].reserve
+    }
+}
+
+/// Picks tasks for the order's places: first those below the first priority that places are kept
+/// for, of each priority in turn; then the most urgent.
+fn pick(due: DueTasks, turn: &mut BTreeMap<i64, String>, order: &ClaimOrder) -> Vec<Due> {
+    let mut places = Places { order, picked: Vec::new(), taken: vec![0; order.routes.len()] };
     let mut first_is_urgent = false;
+    let mut lines: Vec<VecDeque<Due>> = Vec::new();
     for (priority, sources) in due {
         first_is_urgent |= priority == 0;
         lines.push(in_turn(sources, turn.entry(priority).or_default()));
     }
-    let lower = usize::from(first_is_urgent).min(lines.len());
-    let mut kept = Vec::new();
-    let mut n = lower;
-    while kept.len() < reserve.min(limit) && lines[lower..].iter().any(|line| !line.is_empty()) {
-        kept.extend(lines[n].pop_front());
-        n = if n + 1 < lines.len() { n + 1 } else { lower };
+    let lower = &mut lines[usize::from(first_is_urgent)..];
+    let mut rest: Vec<VecDeque<Due>> = lower.iter().map(|_| VecDeque::new()).collect();
+    while !places.is_full() && lower.iter().any(|line| !line.is_empty()) {
+        for (line, rest) in lower.iter_mut().zip(&mut rest) {
+            match line.pop_front() {
+                Some(task) if places.is_kept_for(&task) => places.pick(task),
+                passed => rest.extend(passed),
+            }
+        }
     }
-    let mut picked: Vec<Due> = lines.into_iter().flatten().take(limit - kept.len()).collect();
-    picked.append(&mut kept);
-    picked
+    let kept = places.picked.len();
+    // What was passed over comes in its own order, before what was not looked at.
+    for (line, mut rest) in lower.iter_mut().zip(rest) {
+        rest.append(line);
+        *line = rest;
+    }
+    lines.into_iter().flatten().for_each(|task| places.pick(task));
+    // What is most urgent is also started first.
+    places.picked.rotate_left(kept);
+    places.picked
 }
 
 /// One line of the sources' tasks, a task of each source in turn; the source after the one that
@@ -176,7 +205,8 @@ pub(super) fn reap(
             ":lease_until": now + millis(lease),
         };
         if session.execute(include_str!("reap.sql"), parameters)? == 1 {
-            claims.push(claimed(session, seq, &route.into(), token, Taken::Lapsed)?);
+            let task = (seq, &route.into());
+            claims.push(claimed(&session.connection, task, token, Taken::Lapsed)?);
         }
     }
     Ok(claims)
@@ -187,37 +217,58 @@ pub(super) fn reap(
 enum Taken {
     /// To be handled: its payload is needed.
     Due,
+    /// Before, by whoever asks again.
+    Held,
     /// To be finished only.
     Lapsed,
 }
 
-/// Reads a task that was just claimed, with its event and steps.
+/// Gives the claim that a token proves, if it does.
+pub(super) fn by_token(
+    connection: &Connection,
+    task: &TaskId,
+    token: Token,
+) -> rusqlite::Result<Option<Claim>> {
+    let seq: Option<i64> = connection
+        .prepare_cached(include_str!("seq_of.sql"))?
+        .query_row((task.event_id.as_bytes(),), |row| row.get(0))
+        .optional()?;
+    let Some(seq) = seq else { return Ok(None) };
+    let mut holds = connection.prepare_cached(include_str!("holds.sql"))?;
+    if !holds.exists((seq, &*task.route, token.as_bytes()))? {
+        return Ok(None);
+    }
+    claimed(connection, (seq, &task.route), token, Taken::Held).map(Some)
+}
+
+/// Reads a task that is claimed, with its event and steps.
 fn claimed(
-    session: &Session,
-    seq: i64,
-    route: &Arc<str>,
+    connection: &Connection,
+    (seq, route): (i64, &Arc<str>),
     token: Token,
     how: Taken,
 ) -> rusqlite::Result<Claim> {
     let reaped = how == Taken::Lapsed;
-    let mut claimed = session.connection.prepare_cached(include_str!("claimed.sql"))?;
+    let mut claimed = connection.prepare_cached(include_str!("claimed.sql"))?;
     let mut claim = claimed.query_row(params![!reaped, seq, &**route], |row| {
         Ok(Claim {
-            event: Arc::new(rows::event(row, 5)?),
+            event: Arc::new(rows::event(row, 7)?),
             route: route.clone(),
             token,
             attempt: row.get(0)?,
             max_attempts: row.get(1)?,
             run: row.get(2)?,
             epoch: row.get(3)?,
-            lease_until: rows::time(row, 4)?,
+            claimed_at: rows::time(row, 4)?,
+            lease_until: rows::time(row, 5)?,
+            first_route: row.get::<_, Option<String>>(6)?.map(Arc::from),
             steps: BTreeMap::new(),
             reaped,
         })
     })?;
     // A first attempt has no steps behind it.
-    if claim.epoch > 1 {
-        let mut steps = session.connection.prepare_cached(include_str!("claimed_steps.sql"))?;
+    if claim.epoch > 1 || how == Taken::Held {
+        let mut steps = connection.prepare_cached(include_str!("claimed_steps.sql"))?;
         claim.steps = steps
             .query_map((seq, &**route, claim.run), |row| {
                 let done = row.get_ref(1)?.as_str()? == StepState::Done.as_str();

@@ -45,6 +45,10 @@ pub(super) fn finish(session: &Session, claim: &Claim, outcome: &Outcome) -> Wri
         return Ok(Err(StoreError::Lost));
     }
     let event = &claim.event;
+    // After a lapse nobody knows what became of a step that was begun.
+    if matches!(outcome, Outcome::Retry { .. }) && !claim.reaped {
+        forget_steps(session, claim)?;
+    }
     match outcome {
         Outcome::Completed => session.count(&event.source, Count::Completed, 1),
         Outcome::Dead { .. } => session.count(&event.source, Count::Dead, 1),
@@ -79,24 +83,35 @@ pub(super) fn record_step(
 
 /// Gives a claim back.
 pub(super) fn release(session: &Session, claim: &Claim, release: &Release) -> Written {
-    let after = match release {
-        Release::Unstarted => Duration::ZERO,
-        Release::NotYet { after, error } => {
-            write_attempt(session, claim, "released", Some(shortened(error, ERROR_LIMIT)))?;
-            *after
-        }
+    let (after, error) = match release {
+        Release::Unstarted { after, error } => (*after, error.as_deref()),
+        Release::NotYet { after, error } => (*after, Some(error.as_str())),
     };
+    let error = error.map(|error| shortened(error, ERROR_LIMIT));
+    if matches!(release, Release::NotYet { .. }) {
+        write_attempt(session, claim, "released", error)?;
+    }
     let changed = session.execute(
         include_str!("release.sql"),
         named_params! {
             ":seq": claim.event.seq, ":route": &*claim.route, ":token": claim.token.as_bytes(),
-            ":due_at": session.now() + millis(after),
+            ":due_at": session.now() + millis(after), ":error": error,
         },
     )?;
+    if changed == 1 {
+        forget_steps(session, claim)?;
+    }
     if after.is_zero() {
         session.note_due();
     }
     Ok(held(changed))
+}
+
+fn forget_steps(session: &Session, claim: &Claim) -> rusqlite::Result<usize> {
+    session.execute(
+        include_str!("forget_steps.sql"),
+        params![claim.event.seq, &*claim.route, claim.run],
+    )
 }
 
 /// Whether the claim's token still holds.

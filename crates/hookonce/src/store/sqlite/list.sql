@@ -3,7 +3,7 @@ select e.seq, e.id, e.source, e.key, e.kind, e.lane, e.priority, e.content_type,
   e.weak_key, e.sent_at, e.received_at, null as payload
 from hookonce_events e
 where e.seq < :after
-  and e.seq >= :floor
+  and e.seq >= :edge
   and (:source is null or e.source = :source)
   and (:kind is null or e.kind glob :kind)
   and (:lane is null or e.lane = :lane)

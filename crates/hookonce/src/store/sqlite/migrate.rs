@@ -48,13 +48,7 @@ pub(super) fn check(path: &Path) -> Result<(), StoreError> {
 
 fn run_in_transaction(connection: &Connection, now: Timestamp) -> Result<(), StoreError> {
     let from = version(connection)?;
-    if from > MIGRATIONS.len() {
-        return Err(StoreError::unavailable(format!(
-            "the database has tables of version {from}, this program knows them up to version {}: \
-             use the newer hookonce that made them",
-            MIGRATIONS.len()
-        )));
-    }
+    known(from)?;
     for (n, migration) in MIGRATIONS.iter().enumerate().skip(from) {
         connection.execute_batch(migration)?;
         connection.execute(
@@ -63,6 +57,18 @@ fn run_in_transaction(connection: &Connection, now: Timestamp) -> Result<(), Sto
         )?;
     }
     Ok(())
+}
+
+/// Fails if the tables are of a version that this program doesn't know.
+pub(super) fn known(version: usize) -> Result<(), StoreError> {
+    if version <= MIGRATIONS.len() {
+        return Ok(());
+    }
+    Err(StoreError::unavailable(format!(
+        "the database has tables of version {version}, this program knows them up to version {}: use \
+         the newer hookonce that made them",
+        MIGRATIONS.len()
+    )))
 }
 
 /// The version of the tables that are there; 0 where there are none.

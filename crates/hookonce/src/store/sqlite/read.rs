@@ -4,7 +4,10 @@ use rusqlite::{Connection, OptionalExtension as _, Params, Row, named_params};
 
 use super::rows;
 use crate::event::{Event, EventId};
-use crate::store::{ArrivalRecord, Counts, EventDetails, EventSummary, Filter, Page, StateFilter};
+use crate::store::{
+    ArrivalRecord, Counts, EventDetails, EventSummary, Filter, Page, Progress, RouteCounts,
+    StateFilter,
+};
 use crate::task::{Attempt, State, StepRecord, StepState};
 
 /// How many rows a page looks at.
@@ -49,40 +52,82 @@ pub(super) fn get(connection: &Connection, id: EventId) -> rusqlite::Result<Opti
     Ok(Some(EventDetails { summary, payload, attempts, steps, arrivals }))
 }
 
-/// Gives a page of events, newest first.
+/// Which way a page goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    NewestFirst,
+    OldestFirst,
+}
+
+/// Gives a page of events.
 pub(super) fn list(
     connection: &Connection,
     filter: &Filter,
+    way: Way,
     limit: usize,
 ) -> rusqlite::Result<Page> {
     if let Some(key) = &filter.key {
-        return by_key(connection, filter, key);
+        return by_key(connection, filter, way, key);
     }
+    let after = filter.after.unwrap_or(way.start());
     if filter.state == Some(StateFilter::Task(State::Dead)) {
-        return dead(connection, filter, limit);
+        return dead(connection, filter, (way, after), limit);
     }
-    let after = filter.after.unwrap_or(i64::MAX);
-    let floor: Option<i64> = connection
-        .prepare_cached(include_str!("list_floor.sql"))?
+    let edge = match way {
+        Way::NewestFirst => include_str!("list_floor.sql"),
+        Way::OldestFirst => include_str!("walk_ceiling.sql"),
+    };
+    let edge: Option<i64> = connection
+        .prepare_cached(edge)?
         .query_row(named_params! { ":after": after, ":looked": LOOKED }, |row| row.get(0))
         .optional()?;
-    let events = between(connection, filter, (floor.unwrap_or(0), after), limit)?;
-    let next = if events.len() == limit { events.last().map(|event| event.seq) } else { floor };
+    let events = between(connection, filter, way, (after, edge.unwrap_or(way.end())), limit)?;
+    let next = if events.len() == limit { events.last().map(|event| event.seq) } else { edge };
     page(connection, events, next)
 }
 
+impl Way {
+    /// A number before that of every event.
+    fn start(self) -> i64 {
+        match self {
+            Self::NewestFirst => i64::MAX,
+            Self::OldestFirst => i64::MIN,
+        }
+    }
+
+    /// A number that no event's is beyond.
+    fn end(self) -> i64 {
+        match self {
+            Self::NewestFirst => i64::MIN,
+            Self::OldestFirst => i64::MAX,
+        }
+    }
+
+    /// The number just before that of one event.
+    fn just_before(self, seq: i64) -> i64 {
+        match self {
+            Self::NewestFirst => seq + 1,
+            Self::OldestFirst => seq - 1,
+        }
+    }
+}
+
 /// Dead tasks are few among many events, so these are found by their own index.
-fn dead(connection: &Connection, filter: &Filter, limit: usize) -> rusqlite::Result<Page> {
-    let after = filter.after.unwrap_or(i64::MAX);
-    let numbers: Vec<i64> = all(
-        connection,
-        include_str!("list_dead.sql"),
-        named_params! { ":after": after, ":looked": LOOKED },
-        |row| row.get(0),
-    )?;
+fn dead(
+    connection: &Connection,
+    filter: &Filter,
+    (way, after): (Way, i64),
+    limit: usize,
+) -> rusqlite::Result<Page> {
+    let numbers = match way {
+        Way::NewestFirst => include_str!("list_dead.sql"),
+        Way::OldestFirst => include_str!("walk_dead.sql"),
+    };
+    let parameters = named_params! { ":after": after, ":looked": LOOKED };
+    let numbers: Vec<i64> = all(connection, numbers, parameters, |row| row.get(0))?;
     let mut events = Vec::new();
     for seq in &numbers {
-        events.extend(between(connection, filter, (*seq, seq + 1), 1)?);
+        events.extend(between(connection, filter, way, (way.just_before(*seq), *seq), 1)?);
         if events.len() == limit {
             break;
         }
@@ -93,7 +138,7 @@ fn dead(connection: &Connection, filter: &Filter, limit: usize) -> rusqlite::Res
 }
 
 /// A key names one event in each scope.
-fn by_key(connection: &Connection, filter: &Filter, key: &str) -> rusqlite::Result<Page> {
+fn by_key(connection: &Connection, filter: &Filter, way: Way, key: &str) -> rusqlite::Result<Page> {
     let scopes: Vec<String> = all(connection, include_str!("list_key.sql"), (), |row| row.get(0))?;
     let mut events = Vec::new();
     for scope in scopes {
@@ -102,18 +147,26 @@ fn by_key(connection: &Connection, filter: &Filter, key: &str) -> rusqlite::Resu
             .query_row((EventId::of(&scope, key).as_bytes(),), |row| row.get(0))
             .optional()?;
         if let Some(seq) = seq {
-            events.extend(between(connection, filter, (seq, seq + 1), 1)?);
+            // Of a page after the one that showed them there is nothing left.
+            if filter.after.is_none() {
+                events.extend(between(connection, filter, way, (way.just_before(seq), seq), 1)?);
+            }
         }
     }
-    events.sort_by_key(|event| std::cmp::Reverse(event.seq));
+    events.sort_by_key(|event| event.seq);
+    if way == Way::NewestFirst {
+        events.reverse();
+    }
     page(connection, events, None)
 }
 
-/// The events that the filter shows among those numbered from `floor` to just before `after`.
+/// The events that the filter shows among those beyond the number `after`, up to and including the
+/// one numbered `edge`.
 fn between(
     connection: &Connection,
     filter: &Filter,
-    (floor, after): (i64, i64),
+    way: Way,
+    (after, edge): (i64, i64),
     limit: usize,
 ) -> rusqlite::Result<Vec<Event>> {
     let (state, recorded) = match filter.state {
@@ -121,17 +174,42 @@ fn between(
         Some(StateFilter::Recorded) => (None, true),
         None => (None, false),
     };
+    let sql = match way {
+        Way::NewestFirst => include_str!("list.sql"),
+        Way::OldestFirst => include_str!("walk.sql"),
+    };
     all(
         connection,
-        include_str!("list.sql"),
+        sql,
         named_params! {
-            ":after": after, ":floor": floor, ":source": filter.source,
+            ":after": after, ":edge": edge, ":source": filter.source,
             // A glob of ours knows `*` alone; a kind has none of the characters SQLite's also knows.
             ":kind": filter.kind, ":lane": filter.lane, ":recorded": recorded,
             ":route": filter.route, ":state": state, ":limit": limit,
         },
         |row| rows::event(row, 0),
     )
+}
+
+/// How far the handling of each event has come.
+pub(super) fn progress(
+    connection: &Connection,
+    events: &[EventId],
+) -> rusqlite::Result<Vec<Progress>> {
+    let mut progress = connection.prepare_cached(include_str!("progress.sql"))?;
+    let mut one = |id: &EventId| {
+        let read = |row: &Row<'_>| Ok(Progress { open: row.get(0)?, failures: row.get(1)? });
+        Ok(progress.query_row((id.as_bytes(),), read).optional()?.unwrap_or_default())
+    };
+    events.iter().map(&mut one).collect()
+}
+
+/// Counts the live tasks of each route.
+pub(super) fn routes(connection: &Connection) -> rusqlite::Result<Vec<RouteCounts>> {
+    all(connection, include_str!("routes.sql"), (), |row| {
+        let [pending, claimed, dead] = [row.get(1)?, row.get(2)?, row.get(3)?];
+        Ok(RouteCounts { route: row.get(0)?, pending, claimed, dead })
+    })
 }
 
 fn page(connection: &Connection, events: Vec<Event>, next: Option<i64>) -> rusqlite::Result<Page> {

@@ -3,6 +3,7 @@ update hookonce_tasks
 set state = 'pending',
   attempt = attempt - 1,
   due_at = :due_at,
+  error = coalesce(:error, error),
   token = null,
   lease_until = null,
   claimed_at = null,

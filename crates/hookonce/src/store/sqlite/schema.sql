@@ -126,6 +126,8 @@ CREATE TABLE hookonce_tasks (
   error text,
   claimed_at integer,
   finished_at integer,
+  -- The route it was first made for, where it was moved to another.
+  first_route text,
   primary key (seq, route),
   -- A claim is proven by its token and ends: there is no claim without both, and neither without it.
   check ((state = 'claimed') = (token is not null)),

@@ -207,9 +207,10 @@ impl Session {
     }
 
     /// Touches the pages that storing an event would, without writing: damage there refuses intake,
-    /// so readiness has to see it.
-    pub(super) fn probe(&self) -> rusqlite::Result<()> {
-        self.connection.prepare_cached(include_str!("probe.sql"))?.exists(()).map(drop)
+    /// so readiness has to see it; and looks whether the tables are still those it knows.
+    pub(super) fn probe(&self) -> rusqlite::Result<Result<(), StoreError>> {
+        let mut probe = self.connection.prepare_cached(include_str!("probe.sql"))?;
+        probe.query_row((), |row| row.get(0)).map(migrate::known)
     }
 
     /// Runs a statement that gives no rows and says how many it changed.

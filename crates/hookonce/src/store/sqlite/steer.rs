@@ -1,12 +1,13 @@
-//! What a person does to tasks: replay, rerun, bury.
+//! What a person does to tasks: replay, rerun, bury, give them to a route.
 
-use rusqlite::{OptionalExtension as _, named_params};
+use rusqlite::{OptionalExtension as _, Row, named_params, params};
 
 use super::finish::pass_lane;
+use super::insert::lane_id;
 use super::session::{Count, Session};
 use crate::event::EventId;
 use crate::store::Moved;
-use crate::task::TaskId;
+use crate::task::{NewTask, TaskId};
 
 /// Makes dead tasks due again, and retries due now.
 pub(super) fn replay(session: &Session, tasks: &[TaskId]) -> rusqlite::Result<Moved> {
@@ -51,6 +52,103 @@ pub(super) fn bury(session: &Session, tasks: &[TaskId]) -> rusqlite::Result<Move
     })
 }
 
+/// Gives stored events tasks of routes that they have none of.
+pub(super) fn assign(session: &Session, tasks: &[(EventId, NewTask)]) -> rusqlite::Result<Moved> {
+    let mut moved = Moved::default();
+    for (id, task) in tasks {
+        let event = facts(session, *id)?;
+        let did = match &event {
+            Some(event) => {
+                let lane_id = event.lane_id(task);
+                let parameters = params![
+                    event.seq,
+                    &*task.route,
+                    id.as_bytes(),
+                    event.source,
+                    lane_id,
+                    event.priority,
+                    task.max_attempts,
+                    session.now()
+                ];
+                session.execute(include_str!("assign.sql"), parameters)? == 1
+            }
+            None => false,
+        };
+        if let Some(event) = event.filter(|event| did && !event.has_tasks) {
+            session.count(&event.source, Count::Unrouted, -1);
+        }
+        if did {
+            session.note_due();
+        }
+        moved.note(did);
+    }
+    Ok(moved)
+}
+
+/// Makes dead and pending tasks those of another route.
+pub(super) fn reroute(
+    session: &Session,
+    tasks: &[TaskId],
+    to: &NewTask,
+) -> rusqlite::Result<Moved> {
+    let mut moved = Moved::default();
+    for task in tasks {
+        let Some(event) = facts(session, task.event_id)? else {
+            moved.note(false);
+            continue;
+        };
+        let (seq, from) = (event.seq, &*task.route);
+        let parameters = named_params! {
+            ":to": &*to.route, ":lane_id": event.lane_id(to), ":max_attempts": to.max_attempts,
+            ":now": session.now(), ":seq": seq, ":route": from,
+        };
+        let did = session.execute(include_str!("reroute.sql"), parameters)? == 1;
+        if did {
+            let parameters = params![&*to.route, seq, from];
+            session.execute(include_str!("reroute_steps.sql"), parameters)?;
+            session.execute(include_str!("reroute_attempts.sql"), parameters)?;
+            session.execute(include_str!("replay_steps.sql"), params![seq, from])?;
+            if let Some(lane) = &event.lane {
+                pass_lane(session, lane_id(&event.source, from, lane))?;
+            }
+            session.note_due();
+        }
+        moved.note(did);
+    }
+    Ok(moved)
+}
+
+/// What a task is made from.
+struct Facts {
+    seq: i64,
+    source: String,
+    lane: Option<String>,
+    priority: i64,
+    has_tasks: bool,
+}
+
+impl Facts {
+    fn lane_id(&self, task: &NewTask) -> Option<[u8; 16]> {
+        let lane = self.lane.as_deref().filter(|_| task.ordered);
+        lane.map(|lane| lane_id(&self.source, &task.route, lane))
+    }
+}
+
+/// What a task of this event is made from; `None` where it is unknown or its payload is pruned.
+fn facts(session: &Session, id: EventId) -> rusqlite::Result<Option<Facts>> {
+    let mut event = session.connection.prepare_cached(include_str!("assign_event.sql"))?;
+    let read = |row: &Row<'_>| {
+        Ok(Facts {
+            seq: row.get(0)?,
+            source: row.get(1)?,
+            lane: row.get(2)?,
+            priority: row.get(3)?,
+            has_tasks: row.get(4)?,
+        })
+    };
+    event.query_row((id.as_bytes(),), read).optional()
+}
+
 /// Moves each task and counts those that were left alone.
 fn each(
     session: &Session,
@@ -63,7 +161,7 @@ fn each(
             Some(seq) => one(seq, &task.route)?,
             None => false,
         };
-        *(if did { &mut moved.moved } else { &mut moved.left }) += 1;
+        moved.note(did);
     }
     Ok(moved)
 }

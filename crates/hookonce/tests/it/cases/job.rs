@@ -76,7 +76,7 @@ store_test!(
                 bed.store.finish(&old, &Outcome::Completed).await,
                 bed.store.finish(&old, &dead).await,
                 bed.store.record_step(&old, "s", StepState::Done, None).await,
-                bed.store.release(&old, Release::Unstarted).await,
+                bed.store.release(&old, Release::at_once()).await,
                 bed.store.finish_with(&old, StepDone::Step("s"), effect.clone()).await,
                 bed.store.finish_with(&old, StepDone::Task, effect).await,
             ];

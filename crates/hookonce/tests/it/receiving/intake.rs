@@ -28,10 +28,11 @@ macro_rules! store_of_intake {
             use async_trait::async_trait;
             use hookonce::event::{EventId, NewEvent};
             use hookonce::store::{
-                Arrival, ClaimOrder, Counts, EventDetails, Filter, MirrorRoute, MirrorSource,
-                Moved, Page, Pruned, Release, Retention, Statement, StepDone, Store, StoreError,
+                Arrival, AuditEntry, ClaimOrder, Counts, EventDetails, Filter, MirrorRoute,
+                MirrorSource, Moved, Page, Progress, Pruned, Release, Retention, RouteCounts,
+                Statement, StepDone, Store, StoreError,
             };
-            use hookonce::task::{Claim, Outcome, StepState, TaskId, Token};
+            use hookonce::task::{Claim, NewTask, Outcome, StepState, TaskId, Token};
 
             #[async_trait]
             impl Store for $name {
@@ -88,6 +89,27 @@ macro_rules! store_of_intake {
                     unimplemented!()
                 }
                 async fn bury(&self, _: &[TaskId]) -> Result<Moved, StoreError> {
+                    unimplemented!()
+                }
+                async fn claimed(&self, _: &TaskId, _: Token) -> Result<Claim, StoreError> {
+                    unimplemented!()
+                }
+                async fn progress(&self, _: &[EventId]) -> Result<Vec<Progress>, StoreError> {
+                    unimplemented!()
+                }
+                async fn assign(&self, _: &[(EventId, NewTask)]) -> Result<Moved, StoreError> {
+                    unimplemented!()
+                }
+                async fn reroute(&self, _: &[TaskId], _: &NewTask) -> Result<Moved, StoreError> {
+                    unimplemented!()
+                }
+                async fn audit(&self, _: &AuditEntry) -> Result<(), StoreError> {
+                    unimplemented!()
+                }
+                async fn walk(&self, _: &Filter, _: usize) -> Result<Page, StoreError> {
+                    unimplemented!()
+                }
+                async fn routes(&self) -> Result<Vec<RouteCounts>, StoreError> {
                     unimplemented!()
                 }
                 async fn prune(&self, _: &Retention, _: usize) -> Result<Pruned, StoreError> {

@@ -17,7 +17,9 @@ pub(crate) fn claim() -> Claim {
         max_attempts: 24,
         run: 1,
         epoch: 3,
+        claimed_at: "2026-01-02T03:04:05Z".parse().unwrap(),
         lease_until: "2026-01-02T03:05:05Z".parse().unwrap(),
+        first_route: None,
         steps: BTreeMap::new(),
         reaped: false,
     }
