@@ -16,7 +16,8 @@
 //! ```
 //!
 //! The first is [`receiver`], the second [`worker`]. They never call each other; they meet in the
-//! store. [`janitor`] finishes what a dead worker left, by the same policy ([`retry`]).
+//! store. [`janitor`] finishes what a dead worker left, by the same policy ([`retry`]). What a person
+//! does to many tasks at once, such as a replay of what is dead, is [`steer`].
 //!
 //! # Three traits
 //!
@@ -113,6 +114,7 @@ pub mod retry;
 pub mod route;
 pub mod scheme;
 pub mod sink;
+pub mod steer;
 pub mod step;
 pub mod store;
 pub mod task;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::event::{NewEvent, NewTask};
+use crate::event::{Event, Kind, NewEvent, NewTask};
 use crate::retry::RetryPolicy;
 use crate::step::Step;
 
@@ -61,30 +61,38 @@ impl Route {
     /// Whether the route wants the event. What can't be read is wanted by every route that takes
     /// its source, whatever the kinds, so that somebody sees it.
     pub fn takes(&self, event: &NewEvent) -> bool {
-        let source = self
-            .sources
-            .as_ref()
-            .is_none_or(|names| names.iter().any(|name| **name == *event.source));
-        let kind = self
+        self.wants(&event.source, event.kind.as_str(), event.unreadable.is_some())
+    }
+
+    /// Whether the route wants an event that was stored before, by the same rule.
+    pub fn takes_stored(&self, event: &Event) -> bool {
+        self.wants(&event.source, &event.kind, event.kind == Kind::unreadable().as_str())
+    }
+
+    /// The task that an event gets which the route wants.
+    pub fn task(&self) -> NewTask {
+        NewTask {
+            route: self.name.clone(),
+            max_attempts: self.max_attempts,
+            ordered: self.order == Order::Lane,
+        }
+    }
+
+    fn wants(&self, source: &str, kind: &str, is_unreadable: bool) -> bool {
+        let takes_source =
+            self.sources.as_ref().is_none_or(|names| names.iter().any(|name| name == source));
+        let takes_kind = self
             .kinds
             .as_ref()
-            .is_none_or(|globs| globs.iter().any(|glob| glob_matches(glob, event.kind.as_str())));
-        source && (kind || event.unreadable.is_some())
+            .is_none_or(|globs| globs.iter().any(|glob| glob_matches(glob, kind)));
+        takes_source && (takes_kind || is_unreadable)
     }
 }
 
 /// Gives each event a task for every route that takes it.
 pub fn assign(routes: &[Route], events: &mut [NewEvent]) {
     for event in events {
-        event.tasks = routes
-            .iter()
-            .filter(|route| route.takes(event))
-            .map(|route| NewTask {
-                route: route.name.clone(),
-                max_attempts: route.max_attempts,
-                ordered: route.order == Order::Lane,
-            })
-            .collect();
+        event.tasks = routes.iter().filter(|route| route.takes(event)).map(Route::task).collect();
     }
 }
 

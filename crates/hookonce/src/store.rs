@@ -156,6 +156,9 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// a caller polls as well.
     async fn wait(&self);
 
+    /// Tells the store's own time, which leases and due times are measured on.
+    async fn now(&self) -> Result<Timestamp, StoreError>;
+
     /// Says whether events can be stored now; for readiness.
     async fn ready(&self) -> Result<(), StoreError>;
 

@@ -32,6 +32,8 @@ pub enum StateFilter {
     Recorded,
     /// Some task is in this state.
     Task(State),
+    /// Some task is pending or dead: a person can move it.
+    Movable,
 }
 
 /// A page of events.
@@ -57,6 +59,9 @@ pub struct EventSummary {
     pub state: &'static str,
     /// One for each route that wanted it.
     pub tasks: Vec<Task>,
+    /// Its payload is there still; without it, it can't be handled any more.
+    #[serde(skip)]
+    pub has_payload: bool,
 }
 
 impl EventSummary {

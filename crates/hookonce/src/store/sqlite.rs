@@ -26,6 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use rusqlite::Connection;
 use tokio::sync::{Notify, oneshot};
 
@@ -73,6 +74,7 @@ pub struct SqliteStore {
     writer: Option<std::thread::JoinHandle<()>>,
     readers: Arc<Mutex<Vec<Connection>>>,
     disk: Disk,
+    clock: Clock,
     due: Arc<Notify>,
     turn: Arc<Mutex<Turn>>,
     walk: Arc<Mutex<Walk>>,
@@ -84,7 +86,7 @@ impl SqliteStore {
     pub fn open(path: &Path, options: SqliteOptions) -> Result<Self, StoreError> {
         let due = Arc::new(Notify::new());
         let queue = Arc::new(Queue::default());
-        let writer = Writer::open(path, options.clock, due.clone())?;
+        let writer = Writer::open(path, options.clock.clone(), due.clone())?;
         let work = queue.clone();
         let writer = std::thread::Builder::new()
             .name("hookonce-writer".to_owned())
@@ -99,6 +101,7 @@ impl SqliteStore {
             writer: Some(writer),
             readers: Arc::default(),
             disk: Disk::new(path, options.min_free_disk),
+            clock: options.clock,
             due,
             turn: Arc::default(),
             walk: Arc::default(),
@@ -356,6 +359,10 @@ impl Store for SqliteStore {
 
     async fn wait(&self) {
         self.due.notified().await;
+    }
+
+    async fn now(&self) -> Result<Timestamp, StoreError> {
+        Ok(self.clock.now())
     }
 
     async fn ready(&self) -> Result<(), StoreError> {

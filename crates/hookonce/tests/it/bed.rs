@@ -213,6 +213,7 @@ impl New {
 
     pub(crate) fn unreadable(mut self) -> Self {
         self.0.unreadable = Some("not JSON");
+        self.0.kind = Kind::unreadable();
         self
     }
 

@@ -9,6 +9,8 @@ mod sinks;
 mod store;
 mod tidy;
 mod working;
+
+mod steering;
 mod working_together;
 
 mod cases;

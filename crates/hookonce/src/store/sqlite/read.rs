@@ -48,7 +48,7 @@ pub(super) fn get(connection: &Connection, id: EventId) -> rusqlite::Result<Opti
     let arrivals = all(connection, include_str!("get_arrivals.sql"), (seq,), |row| {
         Ok(ArrivalRecord { at: rows::time(row, 0)?, n: row.get(1)?, element: row.get(2)? })
     })?;
-    let summary = summary(connection, event)?;
+    let summary = summary(connection, event, payload.is_some())?;
     Ok(Some(EventDetails { summary, payload, attempts, steps, arrivals }))
 }
 
@@ -169,11 +169,12 @@ fn between(
     (after, edge): (i64, i64),
     limit: usize,
 ) -> rusqlite::Result<Vec<Event>> {
-    let (state, recorded) = match filter.state {
-        Some(StateFilter::Task(state)) => (Some(state.as_str()), false),
-        Some(StateFilter::Recorded) => (None, true),
-        None => (None, false),
+    let state = match filter.state {
+        Some(StateFilter::Task(state)) => Some(state.as_str()),
+        _ => None,
     };
+    let recorded = filter.state == Some(StateFilter::Recorded);
+    let movable = filter.state == Some(StateFilter::Movable);
     let sql = match way {
         Way::NewestFirst => include_str!("list.sql"),
         Way::OldestFirst => include_str!("walk.sql"),
@@ -185,7 +186,7 @@ fn between(
             ":after": after, ":edge": edge, ":source": filter.source,
             // A glob of ours knows `*` alone; a kind has none of the characters SQLite's also knows.
             ":kind": filter.kind, ":lane": filter.lane, ":recorded": recorded,
-            ":route": filter.route, ":state": state, ":limit": limit,
+            ":route": filter.route, ":state": state, ":movable": movable, ":limit": limit,
         },
         |row| rows::event(row, 0),
     )
@@ -213,17 +214,24 @@ pub(super) fn routes(connection: &Connection) -> rusqlite::Result<Vec<RouteCount
 }
 
 fn page(connection: &Connection, events: Vec<Event>, next: Option<i64>) -> rusqlite::Result<Page> {
-    let events = events.into_iter().map(|event| summary(connection, event));
+    let events = events.into_iter().map(|mut event| {
+        let has_payload = event.payload.take().is_some();
+        summary(connection, event, has_payload)
+    });
     Ok(Page { events: events.collect::<rusqlite::Result<_>>()?, next })
 }
 
-fn summary(connection: &Connection, event: Event) -> rusqlite::Result<EventSummary> {
+fn summary(
+    connection: &Connection,
+    event: Event,
+    has_payload: bool,
+) -> rusqlite::Result<EventSummary> {
     let (more, mismatches): (u64, u64) = connection
         .prepare_cached(include_str!("get_copies.sql"))?
         .query_row((event.seq,), |row| Ok((row.get(0)?, row.get(1)?)))?;
     let tasks = all(connection, include_str!("get_tasks.sql"), (event.seq,), rows::task)?;
     let state = EventSummary::state_of(&tasks);
-    Ok(EventSummary { event, copies: 1 + more, mismatches, state, tasks })
+    Ok(EventSummary { event, copies: 1 + more, mismatches, state, tasks, has_payload })
 }
 
 /// Counts events and tasks.

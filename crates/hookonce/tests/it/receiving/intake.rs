@@ -131,6 +131,9 @@ macro_rules! store_of_intake {
                 async fn counts(&self) -> Result<Counts, StoreError> {
                     unimplemented!()
                 }
+                async fn now(&self) -> Result<jiff::Timestamp, StoreError> {
+                    unimplemented!()
+                }
                 async fn wait(&self) {
                     unimplemented!()
                 }

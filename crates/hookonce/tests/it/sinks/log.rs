@@ -36,8 +36,14 @@ impl Write for Out {
 fn store() -> Arc<FakeStore> {
     let store = FakeStore::new(Mood::Fine);
     let payload = event().payload;
-    let summary =
-        EventSummary { event: event(), copies: 2, mismatches: 0, state: "claimed", tasks: vec![] };
+    let summary = EventSummary {
+        event: event(),
+        copies: 2,
+        mismatches: 0,
+        state: "claimed",
+        tasks: vec![],
+        has_payload: true,
+    };
     let (attempts, steps, arrivals) = (vec![], vec![], vec![]);
     let details = EventDetails { summary, payload, attempts, steps, arrivals };
     *store.details.lock().unwrap() = Some(details);
