@@ -84,6 +84,7 @@ impl NewEvent {
 
 /// An event as it is stored.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Event {
     /// The same on every node and in every store.
     pub id: EventId,
@@ -97,7 +98,8 @@ pub struct Event {
     pub kind: String,
     /// The conversation it belongs to, if any.
     pub lane: Option<String>,
-    /// How urgent it is.
+    /// How urgent it is: 0 messages and calls, 1 everything else, 2 history.
+    #[cfg_attr(feature = "schema", schemars(with = "u8", range(max = 2)))]
     pub priority: Priority,
     /// The media type of `payload`.
     pub content_type: String,
@@ -106,8 +108,10 @@ pub struct Event {
     /// The key is a hash, for want of an id.
     pub weak_key: bool,
     /// The sender's own time, where it gives one.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<TimeText>"))]
     pub sent_at: Option<Timestamp>,
     /// When the request reached us.
+    #[cfg_attr(feature = "schema", schemars(with = "TimeText"))]
     pub received_at: Timestamp,
     /// The text as received; `None` once it was pruned. Serialized only where it is asked for.
     #[serde(skip)]
@@ -116,7 +120,10 @@ pub struct Event {
 
 /// The identity of an event: a `UUIDv8` made of its scope and key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct EventId([u8; 16]);
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+pub struct EventId(
+    #[cfg_attr(feature = "schema", schemars(with = "String", extend("format" = "uuid")))] [u8; 16],
+);
 
 impl EventId {
     /// Computes the id of the event that has `key` within `scope`: the first 16 bytes of SHA-256
@@ -294,6 +301,16 @@ impl Serialize for Priority {
         serializer.serialize_u8(*self as u8)
     }
 }
+
+/// How a time is shown: as text of RFC 3339.
+#[cfg(feature = "schema")]
+#[derive(schemars::JsonSchema)]
+#[schemars(inline)]
+pub(crate) struct TimeText(
+    #[schemars(extend("format" = "date-time"))]
+    #[expect(dead_code, reason = "only its schema is used")]
+    String,
+);
 
 fn update_with_length(hash: &mut Sha256, bytes: &[u8]) {
     // A request body is bounded far below 4 GiB, a name further still.

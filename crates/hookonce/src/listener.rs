@@ -113,7 +113,7 @@ impl Connections {
         let served = connection::serve(stream, self.router.clone(), activity.clone());
         let id = self.running.spawn(served).id();
         self.activities.insert(id, activity);
-        telemetry::connections_open(self.activities.len());
+        telemetry::connection_opened();
     }
 
     fn close(&mut self, ended: Result<(Id, ()), JoinError>) {
@@ -126,8 +126,9 @@ impl Connections {
             },
             |(id, ())| id,
         );
-        self.activities.remove(&id);
-        telemetry::connections_open(self.activities.len());
+        if self.activities.remove(&id).is_some() {
+            telemetry::connection_closed();
+        }
     }
 
     /// Gives what was accepted once there is a place for it. An error of one connection is that
@@ -240,9 +241,9 @@ impl Connections {
         if timeout(grace, all).await.is_err() {
             for _ in 0..self.activities.len() {
                 telemetry::connection_ended("cut_off");
+                telemetry::connection_closed();
             }
             self.running.shutdown().await;
         }
-        telemetry::connections_open(0);
     }
 }

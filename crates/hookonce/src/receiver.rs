@@ -124,6 +124,13 @@ impl Receiver {
             // Both are served, neither redirects: a redirected POST arrives as an empty GET.
             .route("/webhooks/{source}", any(webhook))
             .route("/webhooks/{source}/", any(webhook))
+            .with_state(self.clone())
+            .merge(self.health_router())
+    }
+
+    /// The paths that load balancers use, alone: for a second listener of the same server.
+    pub fn health_router(self: Arc<Self>) -> axum::Router {
+        axum::Router::new()
             .route("/healthz", get(async || "ok\n"))
             .route("/readyz", get(readiness))
             .with_state(self)

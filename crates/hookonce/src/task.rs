@@ -10,6 +10,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::Serialize;
 
+#[cfg(feature = "schema")]
+use crate::event::TimeText;
 use crate::event::{Event, EventId};
 
 pub use crate::event::NewTask;
@@ -26,6 +28,7 @@ pub struct TaskId {
 /// Where a task stands. A pending task with a later due time is a retry; one without a due time
 /// waits behind the head of its lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// To be handled: now, later, or after its lane's head.
@@ -60,6 +63,7 @@ impl State {
 
 /// A task as it is stored.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Task {
     /// The route that handles the event.
     pub route: String,
@@ -74,19 +78,23 @@ pub struct Task {
     /// Number of claims it ever had.
     pub epoch: u32,
     /// When it may be claimed; on a dead task: it holds its lane.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<TimeText>"))]
     pub due_at: Option<Timestamp>,
     /// When the present claim ends.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<TimeText>"))]
     pub lease_until: Option<Timestamp>,
     /// Who has it.
     pub worker: Option<String>,
     /// Why its last attempt failed.
     pub error: Option<String>,
     /// When it was completed or died.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<TimeText>"))]
     pub finished_at: Option<Timestamp>,
 }
 
 /// One handling of one task, as it is remembered.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Attempt {
     /// The route that handled the event.
     pub route: String,
@@ -99,10 +107,16 @@ pub struct Attempt {
     /// Who handled it.
     pub worker: String,
     /// When it was claimed.
+    #[cfg_attr(feature = "schema", schemars(with = "TimeText"))]
     pub started_at: Timestamp,
     /// When it ended.
+    #[cfg_attr(feature = "schema", schemars(with = "TimeText"))]
     pub ended_at: Timestamp,
     /// `completed`, `retry`, `dead`, `released` or `lapsed`.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(extend("enum" = ["completed", "retry", "dead", "released", "lapsed"]))
+    )]
     pub outcome: String,
     /// Why it failed.
     pub error: Option<String>,
@@ -110,6 +124,7 @@ pub struct Attempt {
 
 /// One named part of a route, as it is remembered.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepRecord {
     /// The route it is part of.
     pub route: String,
@@ -125,6 +140,7 @@ pub struct StepRecord {
 
 /// How far a step is known to have come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum StepState {
     /// It was about to run; whether it did is unknown.

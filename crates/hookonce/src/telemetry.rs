@@ -6,6 +6,7 @@
 
 mod metric;
 mod seldom;
+mod standing;
 mod working;
 
 use std::time::Duration;
@@ -16,6 +17,7 @@ use crate::task::{Claim, Outcome, TaskId};
 
 pub use metric::{METRICS, Metric, MetricKind, describe};
 use seldom::Seldom;
+pub use standing::{admin_failed, oldest_due, orphaned_tasks, tasks};
 pub use working::{attempts_cut_off, claim_failed, janitor_failed, pruned, write_failed};
 
 /// What is counted for one source. Its counters are looked up once, not once a request: make it
@@ -215,10 +217,14 @@ pub fn claim_lost(task: &TaskId) {
     );
 }
 
-/// So many connections are open.
-pub fn connections_open(n: usize) {
-    // A gauge is a float; 2^32 connections are out of reach.
-    metrics::gauge!("hookonce_connections").set(u32::try_from(n).map_or(f64::INFINITY, f64::from));
+/// A connection was opened, at whichever listener.
+pub fn connection_opened() {
+    metrics::gauge!("hookonce_connections").increment(1);
+}
+
+/// A connection is no longer open.
+pub fn connection_closed() {
+    metrics::gauge!("hookonce_connections").decrement(1);
 }
 
 /// A connection was closed by us for a reason that its client did not ask for.

@@ -4,6 +4,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::event::Event;
+#[cfg(feature = "schema")]
+use crate::event::TimeText;
 use crate::task::{Attempt, State, StepRecord, Task};
 
 /// Which events a page shows; an absent part shows all.
@@ -47,6 +49,7 @@ pub struct Page {
 
 /// An event with its copies and tasks.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventSummary {
     /// The event itself.
     #[serde(flatten)]
@@ -56,6 +59,10 @@ pub struct EventSummary {
     /// How many of the arrivals differed from the first.
     pub mismatches: u64,
     /// `recorded` without tasks, else the first of dead, claimed, pending, completed.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(extend("enum" = ["recorded", "dead", "claimed", "pending", "completed"]))
+    )]
     pub state: &'static str,
     /// One for each route that wanted it.
     pub tasks: Vec<Task>,
@@ -74,6 +81,7 @@ impl EventSummary {
 
 /// An event with everything that is known of it.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventDetails {
     /// The event with its copies and tasks.
     #[serde(flatten)]
@@ -90,8 +98,10 @@ pub struct EventDetails {
 
 /// Arrivals of an event after its first.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ArrivalRecord {
     /// When; of several that were folded, the last.
+    #[cfg_attr(feature = "schema", schemars(with = "TimeText"))]
     pub at: Timestamp,
     /// How many.
     pub n: u64,
@@ -101,6 +111,7 @@ pub struct ArrivalRecord {
 
 /// Totals of events; states count tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counts {
     /// Events ever stored.
     pub events: u64,
@@ -117,6 +128,7 @@ pub struct Counts {
     /// Events that no route took.
     pub unrouted: u64,
     /// When the oldest task that may be claimed became due.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<TimeText>"))]
     pub oldest_due_at: Option<Timestamp>,
 }
 

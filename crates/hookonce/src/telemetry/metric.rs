@@ -140,8 +140,30 @@ pub const METRICS: &[Metric] = &[
         name: "hookonce_store_errors_total",
         kind: MetricKind::Counter,
         unit: Unit::Count,
-        labels: &[("operation", "claim, write, janitor")],
-        help: "What the store could not do for workers and the janitor; each is tried again",
+        labels: &[("operation", "claim, write, janitor, admin")],
+        help: "What the store could not do for workers and the janitor, which try again, and for \
+               the admin listener, which says so",
+    },
+    Metric {
+        name: "hookonce_tasks",
+        kind: MetricKind::Gauge,
+        unit: Unit::Count,
+        labels: &[ROUTE, ("state", "pending, claimed, dead")],
+        help: "Tasks that are live; looked up when it is asked for",
+    },
+    Metric {
+        name: "hookonce_orphaned_tasks",
+        kind: MetricKind::Gauge,
+        unit: Unit::Count,
+        labels: &[("route", "routes that the configuration no longer has")],
+        help: "Live tasks that nobody handles, because their route is gone; replay them to another",
+    },
+    Metric {
+        name: "hookonce_oldest_due_seconds",
+        kind: MetricKind::Gauge,
+        unit: Unit::Seconds,
+        labels: &[],
+        help: "For how long the oldest task that may be claimed has been due; 0 if none is",
     },
 ];
 

@@ -24,7 +24,8 @@ fn every_metric_is_in_the_reference() {
 #[test]
 fn every_key_of_the_configuration_is_in_the_reference() {
     let page = std::fs::read_to_string(root().join("docs/reference/configuration.md")).unwrap();
-    let sections = files("crates/hookonce-server/src/config", "section.rs").remove(0).code();
+    let sections = files("crates/hookonce-server/src/config", ".rs");
+    let sections: String = sections.iter().map(|file| file.code() + "\n").collect();
     let mut keys = 0;
     for section in sections.split("pub(crate) struct ").skip(1) {
         let (name, fields) = section.split_once(" {\n").unwrap_or_default();
