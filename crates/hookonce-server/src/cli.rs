@@ -89,6 +89,10 @@ pub(crate) struct ServeOptions {
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) listen: Option<String>,
 
+    /// Has the admin API here instead of at `server.admin_listen`.
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) admin_listen: Option<String>,
+
     /// How standard error is written: log lines, and where it listens.
     #[arg(long, value_enum, default_value_t = LogFormat::Text, value_name = "FORMAT")]
     pub(crate) log_format: LogFormat,
@@ -225,4 +229,8 @@ pub(crate) enum Page {
     Cli,
     /// Every metric.
     Metrics,
+    /// Every call of the admin API.
+    Api,
+    /// The admin API as an `OpenAPI` document.
+    Openapi,
 }

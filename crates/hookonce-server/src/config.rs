@@ -16,10 +16,13 @@ use hookonce::scheme::Secret;
 
 use document::{Document, Lines, Table, join};
 
+pub(crate) use document::nearest;
 pub(crate) use problem::{Problem, Problems};
+pub(crate) use quantity::Period;
 pub(crate) use section::{
-    HttpConfig, Named, OnDead, OrderName, RetentionConfig, RootConfig, RouteConfig, SchemeName,
-    Section, ServerConfig, SinkConfig, SourceConfig, WorkerConfig, sections,
+    AdminConfig, HttpConfig, Named, OnDead, OrderName, RetentionConfig, RoleName, RootConfig,
+    RouteConfig, SchemeName, Section, ServerConfig, SinkConfig, SourceConfig, TokenConfig,
+    WorkerConfig, WorkerName, sections,
 };
 
 /// The name of the configuration file that is looked for in the current directory.
@@ -35,6 +38,9 @@ pub(crate) struct Config {
     /// The `SQLite` file.
     pub(crate) store: PathBuf,
     pub(crate) server: ServerConfig,
+    pub(crate) admin: AdminConfig,
+    /// Who may call the admin API.
+    pub(crate) tokens: Vec<TokenConfig>,
     pub(crate) worker: WorkerConfig,
     pub(crate) retention: RetentionConfig,
     pub(crate) sources: Named<SourceConfig>,
@@ -183,6 +189,7 @@ fn read(place: &Place) -> Result<String, Problems> {
 fn read_sections(document: &mut Document, root: &mut Table<'_>, dir: PathBuf) -> Option<Config> {
     let server = document.single("server", root);
     let server = document.read("server", server);
+    let (admin, tokens) = read_admin(document, root);
     let worker = document.single("worker", root);
     let worker = document.read("worker", worker);
     let retention = document.single("retention", root);
@@ -201,6 +208,8 @@ fn read_sections(document: &mut Document, root: &mut Table<'_>, dir: PathBuf) ->
         store: dir.join(store?),
         dir,
         server: server?,
+        admin: admin?,
+        tokens: tokens?,
         worker: worker?,
         retention: retention?,
         sources: sources?,
@@ -209,6 +218,17 @@ fn read_sections(document: &mut Document, root: &mut Table<'_>, dir: PathBuf) ->
         warnings: vec![],
         lines: Lines::default(),
     })
+}
+
+fn read_admin(
+    document: &mut Document,
+    root: &mut Table<'_>,
+) -> (Option<AdminConfig>, Option<Vec<TokenConfig>>) {
+    let mut admin = document.single("admin", root);
+    let tables = document.listed("admin.tokens", &mut admin).into_iter().enumerate();
+    let tokens: Vec<_> =
+        tables.map(|(n, table)| document.read(&format!("admin.tokens[{n}]"), table)).collect();
+    (document.read("admin", admin), tokens.into_iter().collect())
 }
 
 fn read_sources(document: &mut Document, root: &mut Table<'_>) -> Option<Named<SourceConfig>> {

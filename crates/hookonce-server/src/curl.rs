@@ -41,13 +41,18 @@ pub(crate) fn line(
 
 /// The address of a source at a server that listens at `listen`.
 pub(crate) fn webhook_url(listen: &str, source: &str) -> String {
+    format!("{}/webhooks/{source}", base_url(listen))
+}
+
+/// Where a server is reached that listens at `listen`.
+pub(crate) fn base_url(listen: &str) -> String {
     // What listens everywhere is reached on loopback.
     let listen = match listen.rsplit_once(':') {
         Some(("0.0.0.0", port)) => format!("127.0.0.1:{port}"),
         Some(("[::]", port)) => format!("[::1]:{port}"),
         _ => listen.to_owned(),
     };
-    format!("http://{listen}/webhooks/{source}")
+    format!("http://{listen}")
 }
 
 /// Puts `text` in single quotes, within which a shell changes nothing.

@@ -16,13 +16,20 @@ use crate::wiring;
 pub(crate) fn prepare() -> anyhow::Result<()> {
     let text = include_str!("development.toml")
         .replace("{secret}", &random_hex()?)
-        .replace("{token}", &random_hex()?);
+        .replace("{token}", &random_hex()?)
+        .replace("{admin}", &random_hex()?);
     match write_private(Path::new(DEVELOPMENT_FILE), &text) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         written => written.with_context(|| {
             format!("cannot write `{DEVELOPMENT_FILE}`; start in a directory that can be written")
         }),
     }
+}
+
+/// The first token of the admin API, if there is one.
+pub(crate) fn admin_token(config: &Config) -> Option<String> {
+    let token = config.tokens.first()?;
+    config.secret(&token.token).ok().map(|token| token.expose().to_owned())
 }
 
 /// The `curl` line that sends a message nobody has seen, to the first source there is.

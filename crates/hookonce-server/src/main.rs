@@ -1,5 +1,6 @@
 //! hookonce: receives webhooks, stores each event once, and sees each through.
 
+mod admin;
 mod cli;
 mod commands;
 mod config;

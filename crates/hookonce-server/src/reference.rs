@@ -1,10 +1,13 @@
 //! The generated pages of `docs/reference`: what is said once, in the configuration's comments and
 //! the command line's help, put into Markdown.
 
+mod api;
+
 use std::fmt::Write as _;
 
 use clap::CommandFactory as _;
 
+use crate::admin;
 use crate::cli::{Cli, Page};
 use crate::config::{self, Section};
 use crate::out;
@@ -14,6 +17,8 @@ pub(crate) fn run(page: Page) -> anyhow::Result<()> {
         Page::Configuration => out::raw(&configuration()?),
         Page::Cli => out::raw(&cli()?),
         Page::Metrics => out::raw(&metrics()?),
+        Page::Api => out::raw(&api::page(GENERATED)?),
+        Page::Openapi => out::raw(&serde_json::to_string_pretty(admin::document())?),
     }
 }
 
@@ -22,8 +27,9 @@ const GENERATED: &str =
 
 /// Where metrics are to be had.
 const METRICS_ARE: &str = "The library counts these through the `metrics` facade: a program that \
-     embeds it installs a recorder before it makes the receiver. `hookonce serve` installs none in \
-     this version.";
+     embeds it installs a recorder before it makes the receiver. `hookonce serve` shows them to \
+     Prometheus at `/metrics` of the admin listener (`server.admin_listen`), without a token. What \
+     is looked up in the store for it is at most a second old.";
 
 fn configuration() -> Result<String, std::fmt::Error> {
     let mut page = format!(

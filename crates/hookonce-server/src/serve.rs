@@ -17,9 +17,10 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing_subscriber::EnvFilter;
 
+use crate::admin::{self, Admin, Metrics};
 use crate::cli::{LogFormat, ServeOptions};
 use crate::config::{self, Config, DEVELOPMENT_FILE, Place};
-use crate::curl::webhook_url;
+use crate::curl::{self, webhook_url};
 use crate::development;
 use crate::out::{self, Format};
 use crate::wiring;
@@ -42,6 +43,7 @@ pub(crate) async fn run(
         development::prepare()?;
     }
     let config = Config::load(place)?;
+    let metrics = Arc::new(Metrics::install()?);
     for warning in &config.warnings {
         let text = warning.display(place.file());
         // Not by the log, whose filter could hide it.
@@ -50,15 +52,24 @@ pub(crate) async fn run(
             Format::Json => warning_line(&text),
         });
     }
+    if config.tokens.is_empty() {
+        let text = "there is no `[[admin.tokens]]`: the admin API answers 401 to every call";
+        out::remark(&match format {
+            Format::Text => format!("warning: {text}"),
+            Format::Json => warning_line(text),
+        });
+    }
     let listen = options.listen.as_deref().unwrap_or(&config.server.listen);
+    let admin_listen = options.admin_listen.as_deref().unwrap_or(&config.server.admin_listen);
     let mut server = tokio::select! {
-        started = Server::start(&config, listen) => started?,
+        started = Server::start(&config, listen, admin_listen, metrics) => started?,
         () = signals.next() => return Ok(()),
     };
-    say_where(place, &config, &server.at, format)?;
+    say_where(place, &config, (&server.at, &server.admin.at), format)?;
     tokio::select! {
         () = signals.next() => {}
         ended = server.parts.join_next() => return Err(early_end(ended)),
+        ended = server.admin.ended() => return Err(early_end(ended)),
     }
     tracing::info!("stopping: finishing what runs");
     tokio::select! {
@@ -75,15 +86,23 @@ struct Server {
     /// Where it listens.
     at: String,
     receiver: Arc<Receiver>,
+    /// Answers until all other parts have stopped.
+    admin: Admin,
     /// Tells every part to stop.
     stop: watch::Sender<bool>,
     parts: JoinSet<()>,
 }
 
 impl Server {
-    async fn start(config: &Config, listen: &str) -> anyhow::Result<Self> {
+    async fn start(
+        config: &Config,
+        listen: &str,
+        admin_listen: &str,
+        metrics: Arc<Metrics>,
+    ) -> anyhow::Result<Self> {
         let sources = wiring::sources(config)?;
-        let listener = bind(listen).await?;
+        let listener = bind(listen, "listen").await?;
+        let admin_listener = bind(admin_listen, "admin-listen").await?;
         let store: Arc<dyn Store> = Arc::new(wiring::open(config).await?);
         let routes = wiring::routes(config, &store)?;
         wiring::mirror(&*store, config, &routes).await?;
@@ -103,7 +122,10 @@ impl Server {
             listener::serve(listener, webhooks, limits, until).await;
         });
         start_work(&mut parts, config, &store, &routes, &stopped);
-        Ok(Self { at, receiver, stop, parts })
+        let settings = admin::Settings::new(config, admin_listen, routes)?;
+        let health = receiver.clone().health_router();
+        let admin = Admin::start(admin_listener, settings, store, metrics, health)?;
+        Ok(Self { at, receiver, admin, stop, parts })
     }
 
     /// Turns readiness red, claims and accepts nothing more, and waits for what runs, up to the
@@ -117,7 +139,9 @@ impl Server {
             }
             anyhow::Ok(())
         };
-        let Ok(ended) = tokio::time::timeout(grace + LAST_MOMENTS, all).await else {
+        let ended = tokio::time::timeout(grace + LAST_MOMENTS, all).await;
+        self.admin.stop().await;
+        let Ok(ended) = ended else {
             tracing::warn!(
                 "the grace time is over: what still runs is cut off and will be retried"
             );
@@ -141,7 +165,8 @@ fn start_work(
         reserve: reserve(config.worker.slots),
         poll: config.worker.poll.get(),
     };
-    let worker = Worker::new(store.clone(), routes.clone(), options);
+    let own = routes.iter().filter(|route| !wiring::is_external(config, &route.name)).cloned();
+    let worker = Worker::new(store.clone(), own.collect(), options);
     let (stop, grace) = (stopped.clone(), config.worker.grace.get());
     parts.spawn(async move { worker.run(stop, grace).await });
     let retention = Retention {
@@ -176,15 +201,18 @@ async fn until_told(mut stopped: watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
-async fn bind(listen: &str) -> anyhow::Result<TcpListener> {
+/// Listens at an address that `flag`, or the key of that name, has chosen.
+async fn bind(listen: &str, flag: &str) -> anyhow::Result<TcpListener> {
     TcpListener::bind(listen).await.map_err(|error| {
+        let choose = format!("with --{flag} HOST:PORT or `server.{}`", flag.replace('-', "_"));
         let advice = match error.kind() {
             ErrorKind::AddrInUse => {
-                "another program listens there; stop it, or choose another port with --listen \
-                 HOST:PORT or `server.listen`"
+                format!("another program listens there; stop it, or choose another port {choose}")
             }
-            ErrorKind::PermissionDenied => "choose a port from 1024, or give the right to this one",
-            _ => "choose another address with --listen HOST:PORT or `server.listen`",
+            ErrorKind::PermissionDenied => {
+                "choose a port from 1024, or give the right to this one".to_owned()
+            }
+            _ => format!("choose another address {choose}"),
         };
         anyhow!("cannot listen on {listen}: {error}; {advice}")
     })
@@ -198,23 +226,38 @@ fn receiver_options(config: &Config) -> ReceiverOptions {
     }
 }
 
-/// Says where webhooks are received. Goes to standard error: standard output is the log sink's.
-fn say_where(place: &Place, config: &Config, at: &str, format: Format) -> anyhow::Result<()> {
+/// Says where webhooks are received and where the admin API is. Goes to standard error: standard
+/// output is the log sink's.
+fn say_where(
+    place: &Place,
+    config: &Config,
+    (at, admin_at): (&str, &str),
+    format: Format,
+) -> anyhow::Result<()> {
+    let admin = curl::base_url(admin_at);
     let urls: Vec<_> = config.sources.keys().map(|name| (name, webhook_url(at, name))).collect();
     if format == Format::Json {
         let urls: serde_json::Map<_, _> =
             urls.into_iter().map(|(name, url)| (name.clone(), url.into())).collect();
-        let mut said = json!({ "listening": at, "webhooks": urls });
+        let mut said = json!({ "listening": at, "webhooks": urls, "admin": admin });
         if *place == Place::Development {
             said["curl"] = development::sample(config, at)?.into();
+            said["admin_token"] = development::admin_token(config).into();
         }
         out::remark(&said.to_string());
         return Ok(());
     }
     out::remark(&format!("hookonce {} listens on http://{at}", env!("CARGO_PKG_VERSION")));
-    let width = urls.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
-    for (name, url) in urls {
-        out::remark(&format!("  source {name:<width$}  {url}"));
+    let mut lines: Vec<_> =
+        urls.into_iter().map(|(name, url)| (format!("source {name}"), url)).collect();
+    lines.push(("admin API".to_owned(), format!("{admin}/api")));
+    if *place == Place::Development {
+        let token = development::admin_token(config);
+        lines.extend(token.map(|token| ("admin token".to_owned(), token)));
+    }
+    let width = lines.iter().map(|(what, _)| what.len()).max().unwrap_or_default();
+    for (what, value) in lines {
+        out::remark(&format!("  {what:<width$}  {value}"));
     }
     if *place == Place::Development {
         out::remark(&format!(

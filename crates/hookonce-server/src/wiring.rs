@@ -19,6 +19,7 @@ use hookonce::task::DeadLane;
 
 use crate::config::{
     Config, HttpConfig, OnDead, OrderName, RouteConfig, SchemeName, SinkConfig, SourceConfig,
+    WorkerName,
 };
 use crate::out;
 
@@ -130,6 +131,11 @@ pub(crate) fn route(written: &RouteConfig) -> Route {
     }
 }
 
+/// Whether a route is left to workers outside.
+pub(crate) fn is_external(config: &Config, route: &str) -> bool {
+    config.routes.iter().any(|known| known.name == route && known.worker == WorkerName::External)
+}
+
 /// Keeps the configuration's sources and routes beside the events.
 pub(crate) async fn mirror(
     store: &dyn Store,
@@ -149,7 +155,7 @@ pub(crate) async fn mirror(
         retry_max: route.retry.max,
         holds: route.retry.on_dead == DeadLane::Hold,
         ordered: route.order == Order::Lane,
-        external: false,
+        external: is_external(config, &route.name),
     };
     let sources: Vec<_> = config.sources.iter().map(source).collect();
     let routes: Vec<_> = routes.iter().map(route).collect();

@@ -18,7 +18,8 @@ pub(crate) fn run(place: &Place, options: &InitOptions, format: Format) -> anyho
     };
     let text = include_str!("init.toml")
         .replace("{secret}", &random_hex()?)
-        .replace("{token}", &random_hex()?);
+        .replace("{token}", &random_hex()?)
+        .replace("{admin}", &random_hex()?);
     if options.force && file.exists() {
         std::fs::remove_file(file)
             .with_context(|| format!("cannot replace `{}`", file.display()))?;

@@ -1,12 +1,14 @@
 //! What the sections say together, and what no section can say of itself.
 
+mod admin;
+
 use std::collections::BTreeSet;
 
 use hookonce::receiver::ReceiverOptions;
 
 use super::document::{Document, join, nearest};
 use super::quantity::{Period, Size};
-use super::section::{HttpConfig, RouteConfig, SchemeName, SinkConfig, SourceConfig};
+use super::section::{HttpConfig, RouteConfig, SchemeName, SinkConfig, SourceConfig, WorkerName};
 use super::{Config, Named};
 
 /// The first words of the kinds that senders are known to use; others may come any day.
@@ -38,6 +40,7 @@ const POLL: Period = Period::seconds(60);
 /// Checks everything but secrets.
 pub(crate) fn all(config: &Config, document: &mut Document) {
     check_server(config, document);
+    admin::check(config, document);
     check_retention(config, document);
     let mut names = BTreeSet::new();
     for (n, route) in config.routes.iter().enumerate() {
@@ -69,6 +72,7 @@ pub(crate) fn all(config: &Config, document: &mut Document) {
 
 /// Checks that every secret is at hand.
 pub(crate) fn secrets(config: &Config, document: &mut Document) {
+    admin::secrets(config, document);
     let mut look = |path: String, written: &str| {
         if let Err(message) = config.secret(written) {
             document.problem(&path, message);
@@ -89,7 +93,7 @@ pub(crate) fn secrets(config: &Config, document: &mut Document) {
     }
 }
 
-/// Checks the name of a source, route or sink: it becomes part of paths, headers and labels.
+/// Checks the name of a source, route, sink or token: it becomes part of paths, headers and labels.
 pub(crate) fn name(document: &mut Document, path: &str, name: &str) {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-');
     if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
@@ -100,14 +104,7 @@ pub(crate) fn name(document: &mut Document, path: &str, name: &str) {
 
 fn check_server(config: &Config, document: &mut Document) {
     let server = &config.server;
-    let port = server.listen.rsplit_once(':').filter(|(host, _)| !host.is_empty());
-    if port.is_none_or(|(_, port)| port.parse::<u16>().is_err()) {
-        let message = format!(
-            "`{}` is no address; write host and port, such as \"127.0.0.1:8080\"",
-            server.listen
-        );
-        document.problem("server.listen", message);
-    }
+    address(document, "server.listen", &server.listen, "127.0.0.1:8080");
     check_body_limit(config, document);
     if server.ack_timeout < ACK_TIMEOUT {
         let message = format!(
@@ -128,6 +125,16 @@ fn check_server(config: &Config, document: &mut Document) {
     }
     if !(1..=4096).contains(&config.worker.slots) {
         document.problem("worker.slots", "write a number from 1 to 4096");
+    }
+}
+
+/// Checks that something can listen there.
+fn address(document: &mut Document, path: &str, listen: &str, example: &str) {
+    let port = listen.rsplit_once(':').filter(|(host, _)| !host.is_empty());
+    if port.is_none_or(|(_, port)| port.parse::<u16>().is_err()) {
+        let message =
+            format!("`{listen}` is no address; write host and port, such as \"{example}\"");
+        document.problem(path, message);
     }
 }
 
@@ -179,8 +186,16 @@ fn check_retention(config: &Config, document: &mut Document) {
 }
 
 fn check_steps(config: &Config, document: &mut Document, path: &str, route: &RouteConfig) {
-    if route.steps.is_empty() {
-        document.problem(&join(path, "steps"), "it is empty; name at least one sink");
+    match route.worker {
+        WorkerName::Server if route.steps.is_empty() => {
+            document.problem(&join(path, "steps"), "it is empty; name at least one sink");
+        }
+        WorkerName::External if !route.steps.is_empty() => {
+            let message = "the route's worker is `external`, which has steps of its own; remove \
+                           them, or `worker`";
+            document.problem(&join(path, "steps"), message);
+        }
+        WorkerName::Server | WorkerName::External => {}
     }
     for (n, step) in route.steps.iter().enumerate() {
         let path = format!("{path}.steps[{n}]");

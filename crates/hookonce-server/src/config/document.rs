@@ -138,9 +138,10 @@ impl Document {
         named
     }
 
-    /// Takes the tables of a section such as `[[routes]]`, in order.
+    /// Takes the tables of a section such as `[[routes]]`, in order; `what` is its whole path.
     pub(crate) fn listed<'t>(&mut self, what: &str, table: &mut Table<'t>) -> Vec<Table<'t>> {
-        let Some(value) = table.remove(what) else { return vec![] };
+        let key = what.rsplit('.').next().unwrap_or(what);
+        let Some(value) = table.remove(key) else { return vec![] };
         let tables = match value.into_inner() {
             DeValue::Array(values) => values
                 .into_iter()
@@ -254,13 +255,16 @@ pub(crate) fn nearest<'w>(given: &str, words: &[&'w str]) -> Option<&'w str> {
 
 /// What to say of a key that its section doesn't have.
 fn unknown_key(path: &str, name: &str, known: &[String]) -> String {
-    const SECTIONS: [&str; 6] = ["server", "worker", "retention", "sources", "routes", "sinks"];
+    const SECTIONS: [&str; 7] =
+        ["server", "admin", "worker", "retention", "sources", "routes", "sinks"];
     if later::is_key(path, name) {
         return format!("this key is known, but {}; remove it", later::NOT_YET);
     }
     let mut words: Vec<&str> = known.iter().map(String::as_str).collect();
-    if path.is_empty() {
-        words.extend(SECTIONS);
+    match path {
+        "" => words.extend(SECTIONS),
+        "admin" => words.push("tokens"),
+        _ => {}
     }
     if let Some(word) = nearest(name, &words) {
         return format!("there is no key `{name}`; did you mean `{word}`?");

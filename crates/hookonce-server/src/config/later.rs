@@ -6,10 +6,10 @@ pub(crate) const NOT_YET: &str = "this version doesn't support it yet";
 
 /// Keys by the start of their section's path.
 const KEYS: [(&str, &[&str]); 5] = [
-    ("", &["admin", "postgres", "redis"]),
-    ("server", &["admin_listen", "handled_timeout"]),
+    ("", &["postgres", "redis"]),
+    ("server", &["handled_timeout"]),
     ("sources.", &["ack", "public_url"]),
-    ("routes[", &["worker", "max_age"]),
+    ("routes[", &["max_age"]),
     ("sinks.", &["rate", "on_unknown"]),
 ];
 

@@ -1,12 +1,16 @@
 //! The sections of `hookonce.toml`. Their comments are the reference: what stands here is what
 //! `docs/reference/configuration.md` says.
 
+mod admin;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::quantity::{Period, Size};
+
+pub(crate) use admin::{AdminConfig, RoleName, TokenConfig};
 
 /// Keys that stand in front of every section.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -30,6 +34,9 @@ pub(crate) struct ServerConfig {
     /// Host and port of webhooks, `/healthz` and `/readyz`. Put a proxy that speaks TLS in front of
     /// it.
     pub(crate) listen: String,
+    /// Host and port of the admin API, `/metrics`, `/healthz` and `/readyz`. It speaks plain HTTP:
+    /// leave it on loopback, or put a proxy that speaks TLS in front of it.
+    pub(crate) admin_listen: String,
     /// The longest request body; a longer one is answered 413. At most `128MiB`, which is what all
     /// requests together may take in memory.
     #[schemars(with = "String")]
@@ -48,6 +55,7 @@ impl Default for ServerConfig {
     fn default() -> Self {
         Self {
             listen: "127.0.0.1:8080".into(),
+            admin_listen: "127.0.0.1:8081".into(),
             body_limit: Size::mebibytes(4),
             ack_timeout: Period::seconds(3),
             min_free_disk: Size::mebibytes(256),
@@ -136,8 +144,14 @@ pub(crate) enum SchemeName {
 pub(crate) struct RouteConfig {
     /// Its name; tasks are known by it.
     pub(crate) name: String,
-    /// Names of sinks, in the order in which they run.
+    /// Names of sinks, in the order in which they run. Required, but for a route whose worker is
+    /// `external`, which has none.
+    #[serde(default)]
     pub(crate) steps: Vec<String>,
+    /// Who handles its tasks. `server`: this program, by the route's steps. `external`: workers of
+    /// yours, in any language, that claim them by the admin API.
+    #[serde(default)]
+    pub(crate) worker: WorkerName,
     /// Names of the sources it takes; all where it is not given.
     pub(crate) sources: Option<Vec<String>>,
     /// Kinds it takes, where a `*` stands for any characters, such as `message.*`; all where it is
@@ -183,6 +197,17 @@ impl RouteConfig {
     fn retry_max() -> Period {
         Period::seconds(2 * 60 * 60)
     }
+}
+
+/// Who handles a route's tasks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum WorkerName {
+    /// The server's own worker, by the route's steps.
+    #[default]
+    Server,
+    /// Workers outside, by claims.
+    External,
 }
 
 /// Whether a route keeps the order of a conversation.
@@ -295,6 +320,8 @@ pub(crate) fn sections() -> Vec<Section> {
     vec![
         section::<RootConfig>(""),
         section::<ServerConfig>("[server]"),
+        section::<AdminConfig>("[admin]"),
+        section::<TokenConfig>("[[admin.tokens]]"),
         section::<WorkerConfig>("[worker]"),
         section::<RetentionConfig>("[retention]"),
         section::<SourceConfig>("[sources.NAME]"),

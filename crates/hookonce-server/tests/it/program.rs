@@ -40,10 +40,14 @@ impl Place {
         std::fs::read_to_string(self.path(file)).unwrap()
     }
 
-    /// The program with no environment but what is given, so that the tester's own can't matter.
+    /// The program with no environment but what is given, so that the tester's own can't matter. A
+    /// server's admin listener takes any port, so that tests can run side by side.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_hookonce"));
         command.args(arguments).current_dir(self.dir.path()).env_clear();
+        if arguments.first() == Some(&"serve") {
+            command.args(["--admin-listen", "127.0.0.1:0"]);
+        }
         command
     }
 

@@ -4,9 +4,11 @@ use super::program::{Place, assert_golden};
 
 #[test]
 fn the_reference_is_what_the_program_prints() {
-    for page in ["configuration", "cli", "metrics"] {
+    let pages = ["configuration.md", "cli.md", "metrics.md", "api.md", "openapi.json"];
+    for file in pages {
+        let page = file.split('.').next().unwrap();
         let text = Place::new().run(&["reference", page]).ok();
-        assert_golden(&format!("docs/reference/{page}.md"), &text);
+        assert_golden(&format!("docs/reference/{file}"), &text);
     }
 }
 

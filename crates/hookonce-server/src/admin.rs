@@ -1,0 +1,146 @@
+//! The admin listener: the API for people, programs and workers outside, `/metrics`, and the health
+//! of the server.
+//!
+//! It is a listener of its own, so that what is for the public can't reach it, and it answers until
+//! everything else has stopped.
+
+mod api;
+mod call;
+mod claims;
+mod events;
+mod filter;
+mod host;
+mod metrics;
+mod openapi;
+mod problem;
+mod router;
+mod steer;
+mod token;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use hookonce::listener::{self, ListenerOptions};
+use hookonce::route::Route;
+use hookonce::store::Store;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::{JoinError, JoinSet};
+
+use crate::config::{Config, WorkerName};
+use host::Hosts;
+use token::Tokens;
+
+pub(crate) use api::calls;
+pub(crate) use metrics::Metrics;
+pub(crate) use openapi::{PROBLEMS, document};
+
+/// How many connections may be open.
+const CONNECTIONS: usize = 64;
+/// How long calls that run may take once everything else has stopped.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// The admin listener, running.
+#[derive(Debug)]
+pub(crate) struct Admin {
+    /// Where it listens.
+    pub(crate) at: String,
+    settings: Arc<RwLock<Arc<Settings>>>,
+    stop: watch::Sender<bool>,
+    parts: JoinSet<()>,
+}
+
+/// What a configuration says of the admin listener.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    tokens: Tokens,
+    hosts: Hosts,
+    routes: Arc<[Route]>,
+    /// Names of the routes that are left to workers outside.
+    external: BTreeSet<String>,
+}
+
+/// What its requests share.
+#[derive(Debug, Clone)]
+struct Shared {
+    store: Arc<dyn Store>,
+    settings: Arc<RwLock<Arc<Settings>>>,
+    metrics: Arc<Metrics>,
+}
+
+impl Admin {
+    /// Serves the API on a listener, and what `health` answers.
+    pub(crate) fn start(
+        listener: TcpListener,
+        settings: Settings,
+        store: Arc<dyn Store>,
+        metrics: Arc<Metrics>,
+        health: axum::Router,
+    ) -> anyhow::Result<Self> {
+        let at = listener.local_addr()?.to_string();
+        let settings = Arc::new(RwLock::new(Arc::new(settings)));
+        let shared = Shared { store, settings: settings.clone(), metrics: metrics.clone() };
+        let router = router::router(shared, health);
+        let limits = ListenerOptions {
+            connections: CONNECTIONS,
+            grace: GRACE,
+            ..ListenerOptions::default()
+        };
+        let (stop, mut stopped) = watch::channel(false);
+        let until = async move {
+            // An error means that nobody is left to tell: stop as well.
+            let _ = stopped.wait_for(|stopped| *stopped).await;
+        };
+        let mut parts = JoinSet::new();
+        parts.spawn(async move {
+            tokio::select! {
+                () = listener::serve(listener, router, limits, until) => {}
+                () = metrics.keep_up() => {}
+            }
+        });
+        Ok(Self { at, settings, stop, parts })
+    }
+
+    /// Goes on by what another configuration says; requests that run are not disturbed.
+    #[expect(dead_code, reason = "for the reload of the configuration")]
+    pub(crate) fn set(&self, settings: Settings) {
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+    }
+
+    /// Returns when it has ended, which it doesn't by itself.
+    pub(crate) async fn ended(&mut self) -> Option<Result<(), JoinError>> {
+        self.parts.join_next().await
+    }
+
+    /// Stops it, once there is nothing left to ask about.
+    pub(crate) async fn stop(mut self) {
+        self.stop.send_replace(true);
+        while self.parts.join_next().await.is_some() {}
+    }
+}
+
+impl Settings {
+    /// Reads the configuration; `listen` is where the listener was told to be.
+    pub(crate) fn new(config: &Config, listen: &str, routes: Arc<[Route]>) -> anyhow::Result<Self> {
+        let external = config.routes.iter().filter(|route| route.worker == WorkerName::External);
+        Ok(Self {
+            tokens: Tokens::new(config)?,
+            hosts: Hosts::new(listen, &config.admin.hosts),
+            external: external.map(|route| route.name.clone()).collect(),
+            routes,
+        })
+    }
+
+    /// The route of this name, if it is left to workers outside.
+    fn external(&self, name: &str) -> Option<&Route> {
+        let is_external = self.external.contains(name);
+        self.routes.iter().find(|route| is_external && *route.name == *name)
+    }
+}
+
+impl Shared {
+    fn settings(&self) -> Arc<Settings> {
+        self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

@@ -1,0 +1,112 @@
+//! `/metrics`: what is counted, and how many tasks stand where, as Prometheus reads it.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use hookonce::route::Route;
+use hookonce::store::{RouteCounts, Store, StoreError};
+use hookonce::telemetry;
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+/// For how long what was looked up in the store is shown, however often it is asked for.
+const FRESH: Duration = Duration::from_secs(1);
+/// How long the store may take to tell it.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How often what histograms have gathered is put into their buckets.
+const UPKEEP: Duration = Duration::from_secs(5);
+/// Bounds of buckets for what senders wait for, in seconds.
+const ACK_BUCKETS: [f64; 12] =
+    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
+/// Bounds of buckets for everything else, in seconds.
+const BUCKETS: [f64; 12] =
+    [0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 120.0, 600.0, 3600.0];
+
+/// Everything that is counted in this process.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    handle: PrometheusHandle,
+    seen: Mutex<Seen>,
+}
+
+/// What was last looked up.
+#[derive(Debug, Default)]
+struct Seen {
+    at: Option<Instant>,
+    /// Routes that the configuration doesn't have and that had tasks.
+    orphaned: BTreeSet<String>,
+}
+
+impl Metrics {
+    /// Begins to count; once a process, and before anything that is counted is made.
+    pub(crate) fn install() -> anyhow::Result<Self> {
+        let ack = Matcher::Full("hookonce_ack_seconds".to_owned());
+        let handle = PrometheusBuilder::new()
+            .set_buckets(&BUCKETS)
+            .and_then(|builder| builder.set_buckets_for_metric(ack, &ACK_BUCKETS))
+            .and_then(PrometheusBuilder::install_recorder)
+            .context("cannot begin to count")?;
+        telemetry::describe();
+        Ok(Self { handle, seen: Mutex::default() })
+    }
+
+    /// Puts what was gathered where it belongs, once in a while; without it a histogram that nobody
+    /// asks for would grow for ever.
+    pub(super) async fn keep_up(&self) {
+        loop {
+            tokio::time::sleep(UPKEEP).await;
+            self.handle.run_upkeep();
+        }
+    }
+
+    /// The page. What the store doesn't tell in time is shown as it was last.
+    pub(super) async fn render(&self, store: &dyn Store, routes: &[Route]) -> String {
+        let mut seen = self.seen.lock().await;
+        if seen.at.is_none_or(|at| at.elapsed() >= FRESH) {
+            match tokio::time::timeout(PATIENCE, look(store)).await {
+                Ok(Ok((counts, oldest_due))) => {
+                    seen.note(&counts, routes);
+                    telemetry::oldest_due(oldest_due);
+                }
+                Ok(Err(error)) => telemetry::admin_failed(&error),
+                Err(_) => telemetry::admin_failed(&StoreError::unavailable("it is too slow")),
+            }
+            seen.at = Some(Instant::now());
+        }
+        drop(seen);
+        self.handle.render()
+    }
+}
+
+impl Seen {
+    fn note(&mut self, counts: &[RouteCounts], routes: &[Route]) {
+        let none = RouteCounts::default();
+        for route in routes {
+            let counts = counts.iter().find(|counts| *counts.route == *route.name);
+            telemetry::tasks(&route.name, counts.unwrap_or(&none));
+        }
+        let is_orphaned = |counts: &&RouteCounts| routes.iter().all(|r| *r.name != *counts.route);
+        let mut orphaned = BTreeSet::new();
+        for counts in counts.iter().filter(is_orphaned) {
+            telemetry::orphaned_tasks(&counts.route, counts.pending + counts.claimed + counts.dead);
+            orphaned.insert(counts.route.clone());
+        }
+        for gone in self.orphaned.difference(&orphaned) {
+            telemetry::orphaned_tasks(gone, 0);
+        }
+        self.orphaned = orphaned;
+    }
+}
+
+/// Counts tasks, and says for how long the oldest has been due.
+async fn look(store: &dyn Store) -> Result<(Vec<RouteCounts>, Duration), StoreError> {
+    let routes = store.routes().await?;
+    let oldest = store.counts().await?.oldest_due_at;
+    let now = store.now().await?;
+    let age = oldest.map_or(Duration::ZERO, |at| {
+        Duration::try_from(now.duration_since(at)).unwrap_or_default()
+    });
+    Ok((routes, age))
+}
