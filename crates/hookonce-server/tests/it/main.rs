@@ -15,6 +15,8 @@ mod serving;
 
 mod steering;
 
+mod admin;
+
 mod cases;
 
 mod crash;

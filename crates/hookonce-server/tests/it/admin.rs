@@ -1,0 +1,13 @@
+//! The admin listener of the real program: who may call what, and that every call does and answers
+//! what its document says.
+
+mod audit;
+mod claiming;
+mod client;
+mod document;
+mod looking;
+mod metrics;
+mod refusals;
+mod roles;
+mod shutdown;
+mod stand;
