@@ -36,8 +36,6 @@ pub(crate) use api::calls;
 pub(crate) use metrics::Metrics;
 pub(crate) use openapi::{PROBLEMS, document};
 
-/// How many connections may be open.
-const CONNECTIONS: usize = 64;
 /// How long calls that run may take once everything else has stopped.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -70,9 +68,9 @@ struct Shared {
 }
 
 impl Admin {
-    /// Serves the API on a listener, and what `health` answers.
+    /// Serves the API on so many connections of a listener, and what `health` answers.
     pub(crate) fn start(
-        listener: TcpListener,
+        (listener, connections): (TcpListener, usize),
         settings: Settings,
         store: Arc<dyn Store>,
         metrics: Arc<Metrics>,
@@ -82,11 +80,7 @@ impl Admin {
         let settings = Arc::new(RwLock::new(Arc::new(settings)));
         let shared = Shared { store, settings: settings.clone(), metrics: metrics.clone() };
         let router = router::router(shared, health);
-        let limits = ListenerOptions {
-            connections: CONNECTIONS,
-            grace: GRACE,
-            ..ListenerOptions::default()
-        };
+        let limits = ListenerOptions { connections, grace: GRACE, ..ListenerOptions::default() };
         let (stop, mut stopped) = watch::channel(false);
         let until = async move {
             // An error means that nobody is left to tell: stop as well.

@@ -124,6 +124,7 @@ impl Server {
         start_work(&mut parts, config, &store, &routes, &stopped);
         let settings = admin::Settings::new(config, admin_listen, routes)?;
         let health = receiver.clone().health_router();
+        let admin_listener = (admin_listener, admin_connections());
         let admin = Admin::start(admin_listener, settings, store, metrics, health)?;
         Ok(Self { at, receiver, admin, stop, parts })
     }
@@ -305,6 +306,11 @@ fn connections() -> usize {
     let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     let half = files.and_then(|files| usize::try_from(files / 2).ok());
     half.map_or(most, |half| most.min(half.max(1)))
+}
+
+/// How many connections to the admin listener may be open beside them: few callers are many.
+fn admin_connections() -> usize {
+    (connections() / 16).max(4)
 }
 
 /// The signals that tell the server to stop.

@@ -32,21 +32,43 @@ Problems are `application/problem+json` (RFC 9457); their `detail` says what to 
 `Retry-After`.
 - **Audit.** Every call that replays or buries is written down before it acts, with the name of its \
 token (table `hookonce_audit`). A claim's calls are in the history of attempts.
+
+## A worker outside
+
+A route with `worker = \"external\"` has no steps: its tasks are claimed by programs of yours, in any \
+language. They wait until one comes, so ask every second or so.
+
+```sh
+curl -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' \\
+  -d '{\"routes\":[\"crm\"],\"limit\":1,\"lease\":\"60s\"}' http://127.0.0.1:8081/api/claims
+```
+
+1. Handle the claim's `event`: its `payload` is the sender's own webhook with this one event. Whoever \
+you call tells a second attempt from a first by `id/route`.
+2. If it takes longer than a third of the lease, extend it, again and again.
+3. Of several parts, record each as a step once it is done. The next attempt's claim has it among its \
+`steps`.
+4. Finish: `completed`, `retry` or `dead`. Or give the claim back by `release`, as if you had never had \
+it.
+5. On 409 the claim is no longer yours: somebody else has the task, so stop. A claim that is neither \
+finished nor extended in time lapses, and counts as a failed attempt.
+
+## Calls
 ";
 
 pub(super) fn page(generated: &str) -> Result<String, std::fmt::Error> {
     let mut page = format!("# Admin API\n\n{generated}\n\n{INTRODUCTION}\n");
-    page.push_str("| problem | means |\n|---|---|\n");
-    for (status, about, _) in PROBLEMS {
-        writeln!(page, "| {status} | {about} |")?;
-    }
-    page.push_str("\n| call | roles | |\n|---|---|---|\n");
+    page.push_str("| call | roles | |\n|---|---|---|\n");
     for call in calls() {
         let operation = operation(call.method.as_str(), call.path);
         let heading = format!("{} {}", call.method, call.path);
         let roles: Vec<&str> = call.roles.iter().map(|role| role.as_str()).collect();
         let (roles, summary) = (roles.join(", "), text(&operation["summary"]));
         writeln!(page, "| [`{heading}`](#{}) | {roles} | {summary} |", anchor(&heading))?;
+    }
+    page.push_str("\n| problem | means |\n|---|---|\n");
+    for (status, about, _) in PROBLEMS {
+        writeln!(page, "| {status} | {about} |")?;
     }
     for call in calls() {
         write!(page, "\n## `{} {}`\n\n{}\n", call.method, call.path, call.about)?;

@@ -9,7 +9,7 @@ use crate::crash::wait_until;
 
 impl Stand {
     /// A call about a claim, with its token and what else it says.
-    fn about(&self, claim: &Value, call: &str, say: Value) -> super::client::Answer {
+    fn about(&self, claim: &Value, call: &str, say: &Value) -> super::client::Answer {
         let mut body = json!({ "token": claim["token"] });
         body.as_object_mut().unwrap().extend(say.as_object().unwrap().clone());
         let method = if call.starts_with("steps/") { "PUT" } else { "POST" };
@@ -46,12 +46,12 @@ fn a_worker_claims_extends_remembers_a_step_and_finishes() {
 
     let before = time(&stand.task(claim)["lease_until"]);
     assert_eq!(before, time(&claim["lease_until"]));
-    stand.about(claim, "extend", json!({ "lease": "1h" })).expect(204);
+    stand.about(claim, "extend", &json!({ "lease": "1h" })).expect(204);
     assert!(time(&stand.task(claim)["lease_until"]) > before);
     let result = json!({ "number": 12_345_678_901_234_567_890_u64, "text": "é" });
-    stand.about(claim, "steps/charge%20it", json!({ "result": result })).expect(204);
-    stand.about(claim, "steps/mail", json!({})).expect(204);
-    stand.about(claim, "release", json!({})).expect(204);
+    stand.about(claim, "steps/charge%20it", &json!({ "result": result })).expect(204);
+    stand.about(claim, "steps/mail", &json!({})).expect(204);
+    stand.about(claim, "release", &json!({})).expect(204);
     let task = stand.task(claim);
     assert_eq!(
         (&task["state"], &task["attempt"], &task["epoch"]),
@@ -62,9 +62,9 @@ fn a_worker_claims_extends_remembers_a_step_and_finishes() {
     let again = stand.claim(claim["route"].as_str().unwrap());
     assert_eq!((&again["attempt"], &again["epoch"]), (&json!(1), &json!(2)));
     assert_eq!(again["steps"], json!({ "charge it": result, "mail": null }));
-    stand.about(claim, "finish", json!({ "outcome": "completed" })).expect(409).detail();
-    stand.about(&again, "finish", json!({ "outcome": "completed" })).expect(204);
-    stand.about(&again, "finish", json!({ "outcome": "completed" })).expect(409).detail();
+    stand.about(claim, "finish", &json!({ "outcome": "completed" })).expect(409).detail();
+    stand.about(&again, "finish", &json!({ "outcome": "completed" })).expect(204);
+    stand.about(&again, "finish", &json!({ "outcome": "completed" })).expect(409).detail();
     assert_eq!(stand.task(claim)["state"], "completed");
     let shown = stand.show(claim["id"].as_str().unwrap());
     let attempts: Vec<_> = shown["attempts"].as_array().unwrap().iter().collect();
@@ -92,7 +92,7 @@ fn a_lost_claim_writes_nothing() {
         ("release", json!({})),
         ("steps/charge", json!({ "result": 1 })),
     ] {
-        let said = stand.about(&claim, call, say).expect(409).detail();
+        let said = stand.about(&claim, call, &say).expect(409).detail();
         assert!(said.contains("the claim is lost"), "{said}");
     }
     assert_eq!(stand.show(id), before);
@@ -104,7 +104,7 @@ fn the_routes_policy_decides_when_to_try_again_and_when_to_give_up() {
     stand.say(&["hello"]);
     let claim = stand.claim("crm");
     let id = claim["id"].as_str().unwrap();
-    stand.about(&claim, "finish", json!({ "outcome": "retry", "error": "busy" })).expect(204);
+    stand.about(&claim, "finish", &json!({ "outcome": "retry", "error": "busy" })).expect(204);
     let task = stand.task(&claim);
     assert_eq!((&task["state"], &task["error"]), (&json!("pending"), &json!("busy")));
     let ended = time(&stand.show(id)["attempts"][0]["ended_at"]);
@@ -115,7 +115,7 @@ fn the_routes_policy_decides_when_to_try_again_and_when_to_give_up() {
     let claim = stand.claim("crm");
     assert_eq!(claim["attempt"], 2);
     let say = json!({ "outcome": "retry", "error": "still busy", "after": "1h" });
-    stand.about(&claim, "finish", say).expect(204);
+    stand.about(&claim, "finish", &say).expect(204);
     let task = stand.task(&claim);
     assert_eq!((&task["state"], &task["error"]), (&json!("dead"), &json!("still busy")));
 
@@ -123,14 +123,14 @@ fn the_routes_policy_decides_when_to_try_again_and_when_to_give_up() {
     let claim = stand.claim("bot");
     assert!(time(&claim["lease_until"]).duration_since(ended).as_secs() > 250, "its own lease");
     let say = json!({ "outcome": "retry", "error": "later", "after": "1h" });
-    stand.about(&claim, "finish", say).expect(204);
+    stand.about(&claim, "finish", &say).expect(204);
     let task = stand.task(&claim);
     let wait = time(&task["due_at"]).duration_since(ended).as_secs_f64();
     assert!((3600.0..3700.0).contains(&wait), "{wait} s");
     stand.post("ops", &format!("/api/events/{id}/replay"), &json!({ "route": "bot" })).expect(200);
     let claim = stand.claim("bot");
     let say = json!({ "outcome": "dead", "error": "no such customer" });
-    stand.about(&claim, "finish", say).expect(204);
+    stand.about(&claim, "finish", &say).expect(204);
     assert_eq!(stand.task(&claim)["state"], "dead");
     assert_eq!(stand.claim("bot"), Value::Null);
 }
@@ -146,7 +146,7 @@ fn no_server_worker_takes_what_is_left_to_workers_outside() {
     assert_eq!(claims["claims"].as_array().unwrap().len(), 2);
     // A task that waits as long as it is told is not given out before.
     let claim = &claims["claims"][0];
-    stand.about(claim, "release", json!({ "after": "1h" })).expect(204);
+    stand.about(claim, "release", &json!({ "after": "1h" })).expect(204);
     let rest = stand.post("crm", "/api/claims", &json!({ "routes": ["crm"] })).expect(200).json();
     assert_eq!(rest["claims"].as_array().unwrap().len(), 1);
 }

@@ -78,26 +78,24 @@ impl Ask {
         self.header("authorization", &format!("Bearer {token}"))
     }
 
-    pub(super) fn json(mut self, body: impl ToString) -> Self {
+    pub(super) fn json(mut self, body: &(impl ToString + ?Sized)) -> Self {
         self.body = body.to_string();
         self.header("content-type", "application/json")
     }
 
     pub(super) fn send(&self, to: &str) -> Answer {
-        let length = self
-            .headers
-            .iter()
-            .any(|(name, _)| name.ends_with("-length") || name.starts_with("transfer"));
-        let mut text = format!("{}\r\nconnection: close\r\n", self.line);
-        for (name, value) in &self.headers {
-            text += &format!("{name}: {value}\r\n");
-        }
-        if !length && !self.body.is_empty() {
-            text += &format!("content-length: {}\r\n", self.body.len());
+        let says_length = |(name, _): &(String, String)| {
+            matches!(name.as_str(), "content-length" | "transfer-encoding")
+        };
+        let has_length = self.headers.iter().any(says_length);
+        let mut lines = vec![self.line.clone(), "connection: close".to_owned()];
+        lines.extend(self.headers.iter().map(|(name, value)| format!("{name}: {value}")));
+        if !has_length && !self.body.is_empty() {
+            lines.push(format!("content-length: {}", self.body.len()));
         }
         let mut stream = TcpStream::connect(to).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        stream.write_all(format!("{text}\r\n").as_bytes()).unwrap();
+        stream.write_all((lines.join("\r\n") + "\r\n\r\n").as_bytes()).unwrap();
         // A server that has refused the head reads no more of the body.
         let _ = stream.write_all(self.body.as_bytes());
         let mut answer = Vec::new();

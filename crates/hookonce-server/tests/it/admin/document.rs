@@ -16,14 +16,14 @@ struct Checked<'a> {
 
 impl Checked<'_> {
     /// Makes a call and holds its answer against the document.
-    fn ask(&mut self, name: &str, who: &str, path: &str, body: Option<Value>) -> Answer {
+    fn ask(&mut self, name: &str, who: &str, path: &str, body: impl Into<Option<Value>>) -> Answer {
         let (template, method) = self.operation(name);
         assert_eq!(
             template.split('/').count(),
             path.split(['?']).next().unwrap().split('/').count()
         );
         let ask = Ask::new(&method.to_uppercase(), path).by(who);
-        let ask = body.into_iter().fold(ask, |ask, body| ask.json(body));
+        let ask = body.into().iter().fold(ask, Ask::json);
         let answer = self.stand.send(&ask);
         let operation = &self.document["paths"][&template][&method];
         let said = &operation["responses"][answer.status.to_string()];

@@ -160,7 +160,7 @@ fn a_body_that_is_too_long_or_not_json_is_not_read() {
     let announced = ask().header("content-type", "application/json");
     stand.send(&announced.clone().header("content-length", "1048577")).expect(413).detail();
     let chunk = format!("100001\r\n{}\r\n0\r\n\r\n", " ".repeat(0x10_0001));
-    let chunked = ask().json(chunk).header("transfer-encoding", "chunked");
+    let chunked = ask().json(&chunk).header("transfer-encoding", "chunked");
     assert_eq!(stand.send(&chunked).expect(413).header("connection"), Some("close"));
     let form = Ask::new("POST", "/api/replay").by("ops").header("content-type", "text/plain");
     let form = form.header("content-length", "2");

@@ -35,7 +35,7 @@ fn each_role_may_make_its_own_calls_and_no_others() {
             let (_, allowed) = CALLS.iter().find(|(known, _)| *known == name).unwrap();
             let real = path.replace("{id}", ID).replace("{route}", "crm").replace("{name}", "x");
             let ask = Ask::new(&method.to_uppercase(), &real);
-            let ask = if method == "get" { ask } else { ask.json(json!({})) };
+            let ask = if method == "get" { ask } else { ask.json(&json!({})) };
             let nobody = stand.send(&ask).expect(401);
             assert_eq!(nobody.header("www-authenticate"), Some("Bearer"));
             for who in ["viewer", "ops", "crm"] {

@@ -103,7 +103,7 @@ impl Stand {
             r#"{{"object":"whatsapp_business_account","entry":[{{"id":"1","changes":[{{"field":"messages","value":{value}}}]}}]}}"#
         );
         let address = self.server.url.strip_prefix("http://").unwrap();
-        Ask::new("POST", "/webhooks/a").json(body).send(address).expect(200);
+        Ask::new("POST", "/webhooks/a").json(&body).send(address).expect(200);
     }
 
     /// Waits until events are listed under this query, and gives them.
