@@ -17,9 +17,11 @@ use hookonce::scheme::Secret;
 use document::{Document, Lines, Table, join};
 
 pub(crate) use problem::{Problem, Problems};
+pub(crate) use quantity::{Period, Rate};
 pub(crate) use section::{
-    HttpConfig, Named, OnDead, OrderName, RetentionConfig, RootConfig, RouteConfig, SchemeName,
-    Section, ServerConfig, SinkConfig, SourceConfig, WorkerConfig, sections,
+    HttpConfig, Named, OnDead, OnUnknownName, OrderName, RetentionConfig, RootConfig, RouteConfig,
+    SchemeName, Section, ServerConfig, SinkConfig, SourceConfig, WorkerConfig, WorkerName,
+    sections,
 };
 
 /// The name of the configuration file that is looked for in the current directory.

@@ -138,7 +138,6 @@ fn start_work(
     let options = WorkerOptions {
         name: worker_name().into(),
         slots: config.worker.slots,
-        reserve: reserve(config.worker.slots),
         poll: config.worker.poll.get(),
     };
     let worker = Worker::new(store.clone(), routes.clone(), options);
@@ -156,12 +155,6 @@ fn start_work(
     );
     let stop = stopped.clone();
     parts.spawn(async move { janitor.run(stop).await });
-}
-
-/// How many slots are kept for what is not urgent, so that a flood of messages doesn't starve it. A
-/// worker of one slot has none to keep: what is urgent would never be handled.
-fn reserve(slots: usize) -> usize {
-    (slots / 8).max(usize::from(slots > 1))
 }
 
 fn early_end(ended: Option<Result<(), tokio::task::JoinError>>) -> anyhow::Error {
@@ -307,16 +300,5 @@ impl Signals {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::reserve;
-
-    #[test]
-    fn a_slot_is_kept_for_what_is_not_urgent_wherever_there_are_two() {
-        let cases = [(1, 0), (2, 1), (7, 1), (15, 1), (16, 2), (64, 8)];
-        assert_eq!(cases.map(|(slots, _)| (slots, reserve(slots))), cases);
     }
 }

@@ -4,9 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
+use hookonce::gate::{Gate, GateOptions, OnUnknown};
 use hookonce::receiver::Source;
 use hookonce::retry::RetryPolicy;
-use hookonce::route::{Order, Route};
+use hookonce::route::{Order, Route, RouteWorker};
 use hookonce::scheme::meta::Meta;
 use hookonce::scheme::{Proof, Scheme};
 use hookonce::sink::http::{HttpOptions, HttpSink, SignAs};
@@ -18,7 +19,8 @@ use hookonce::store::{Clock, MirrorRoute, MirrorSource, Store, StoreError};
 use hookonce::task::DeadLane;
 
 use crate::config::{
-    Config, HttpConfig, OnDead, OrderName, RouteConfig, SchemeName, SinkConfig, SourceConfig,
+    Config, HttpConfig, OnDead, OnUnknownName, OrderName, Period, Rate, RouteConfig, SchemeName,
+    SinkConfig, SourceConfig, WorkerName,
 };
 use crate::out;
 
@@ -94,12 +96,12 @@ pub(crate) fn scheme(
 pub(crate) fn routes(config: &Config, store: &Arc<dyn Store>) -> anyhow::Result<Arc<[Route]>> {
     let mut sinks = std::collections::BTreeMap::new();
     for (name, written) in &config.sinks {
-        sinks.insert(name, sink(config, store, written).with_context(|| format!("sink `{name}`"))?);
+        sinks.insert(name, gate(config, store, (name, written))?);
     }
     let with_steps = |written: &RouteConfig| {
         let step = |name: &String| {
             let sink = sinks.get(name).ok_or_else(|| anyhow!("there is no sink `{name}`"))?;
-            Ok((Arc::from(name.as_str()), sink.clone()))
+            Ok(sink.clone())
         };
         let steps = written.steps.iter().map(step).collect::<anyhow::Result<_>>()?;
         Ok(Route { steps, ..route(written) })
@@ -121,10 +123,15 @@ pub(crate) fn route(written: &RouteConfig) -> Route {
         retry: RetryPolicy {
             min: written.retry_min.get(),
             max: written.retry_max.get(),
+            max_age: written.max_age.map(Period::get),
             on_dead: match written.on_dead {
                 OnDead::Pass => DeadLane::Pass,
                 OnDead::Hold => DeadLane::Hold,
             },
+        },
+        worker: match written.worker {
+            WorkerName::Server => RouteWorker::Own,
+            WorkerName::External => RouteWorker::External,
         },
         ..Route::new(written.name.as_str())
     }
@@ -149,7 +156,7 @@ pub(crate) async fn mirror(
         retry_max: route.retry.max,
         holds: route.retry.on_dead == DeadLane::Hold,
         ordered: route.order == Order::Lane,
-        external: false,
+        external: route.worker == RouteWorker::External,
     };
     let sources: Vec<_> = config.sources.iter().map(source).collect();
     let routes: Vec<_> = routes.iter().map(route).collect();
@@ -165,6 +172,30 @@ pub(crate) fn not_done(what: &str, why: &StoreError) -> anyhow::Error {
 /// What the ids of a source's events are computed from, beside the key.
 pub(crate) fn scope(name: &str, source: &SourceConfig) -> Arc<str> {
     source.scope.as_deref().unwrap_or(name).into()
+}
+
+/// Makes a sink with what limits it.
+fn gate(
+    config: &Config,
+    store: &Arc<dyn Store>,
+    (name, written): (&String, &SinkConfig),
+) -> anyhow::Result<Arc<Gate>> {
+    let options = match written {
+        SinkConfig::Http(http) => GateOptions {
+            concurrency: Some(http.concurrency),
+            rate: http.rate.map(Rate::a_second),
+            on_unknown: match http.on_unknown {
+                OnUnknownName::Retry => OnUnknown::Retry,
+                OnUnknownName::Hold => OnUnknown::Hold,
+            },
+        },
+        SinkConfig::Sql(sql) => {
+            GateOptions { rate: sql.rate.map(Rate::a_second), ..GateOptions::default() }
+        }
+        SinkConfig::Log(_) => GateOptions::default(),
+    };
+    let step = sink(config, store, written).with_context(|| format!("sink `{name}`"))?;
+    Ok(Gate::limited(name.as_str(), step, options))
 }
 
 fn sink(
@@ -183,7 +214,6 @@ fn http_sink(config: &Config, http: &HttpConfig) -> anyhow::Result<Arc<dyn Step>
     let secret = http.secret.as_ref().map(|written| config.secret(written));
     let options = HttpOptions {
         timeout: http.timeout.get(),
-        concurrency: http.concurrency,
         permanent: http.permanent.clone(),
         secret: secret.transpose().map_err(|error| anyhow!("`secret`: {error}"))?,
         sign_as: http.sign_as.map(|scheme| match scheme {

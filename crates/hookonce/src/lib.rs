@@ -37,11 +37,12 @@
 //! use std::{sync::Arc, time::Duration};
 //!
 //! use hookonce::async_trait;
+//! use hookonce::gate::Gate;
 //! use hookonce::janitor::{Janitor, JanitorOptions};
 //! use hookonce::receiver::{Receiver, ReceiverOptions, Source};
 //! use hookonce::route::Route;
 //! use hookonce::scheme::{Proof, Secret, meta::Meta};
-//! use hookonce::step::{Failure, Step, StepContext};
+//! use hookonce::step::{Done, Failure, Step, StepContext};
 //! use hookonce::store::{Retention, sqlite::{SqliteOptions, SqliteStore}};
 //! use hookonce::worker::{Worker, WorkerOptions};
 //!
@@ -51,13 +52,13 @@
 //!
 //! #[async_trait]
 //! impl Step for Reply {
-//!     async fn run(&self, context: &StepContext<'_>) -> Result<Option<String>, Failure> {
+//!     async fn run(&self, context: &StepContext<'_>) -> Result<Done, Failure> {
 //!         // `?` on any error means: try again later.
 //!         let webhook: serde_json::Value = serde_json::from_str(context.payload())?;
 //!         // Whoever you call tells a second try of this step by this key.
 //!         let key = context.idempotency_key();
 //!         println!("answering {} under {key}", webhook["entry"][0]["id"]);
-//!         Ok(None)
+//!         Ok(Done::PLAIN)
 //!     }
 //! }
 //!
@@ -75,7 +76,7 @@
 //! };
 //! let routes: Arc<[Route]> = Arc::from([Route {
 //!     kinds: Some(vec!["message.*".into()]),
-//!     steps: vec![("reply".into(), Arc::new(Reply) as Arc<dyn Step>)],
+//!     steps: vec![Gate::new("reply", Reply)],
 //!     ..Route::new("bot")
 //! }]);
 //!
@@ -104,8 +105,10 @@
 //! [`finish_in`](store::sqlite::SqliteStore::finish_in) and [`sink::sql`] make effect and
 //! completion one transaction.
 
+mod breaker;
 pub mod element;
 pub mod event;
+pub mod gate;
 pub mod janitor;
 pub mod listener;
 pub mod receiver;

@@ -16,7 +16,10 @@ use crate::task::{Claim, Outcome, TaskId};
 
 pub use metric::{METRICS, Metric, MetricKind, describe};
 use seldom::Seldom;
-pub use working::{attempts_cut_off, claim_failed, janitor_failed, pruned, write_failed};
+pub use working::{
+    attempts_cut_off, breaker_turned, claim_failed, janitor_failed, pruned, step_ended,
+    write_failed,
+};
 
 /// What is counted for one source. Its counters are looked up once, not once a request: make it
 /// after the recorder is installed.

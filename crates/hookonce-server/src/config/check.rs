@@ -6,7 +6,7 @@ use hookonce::receiver::ReceiverOptions;
 
 use super::document::{Document, join, nearest};
 use super::quantity::{Period, Size};
-use super::section::{HttpConfig, RouteConfig, SchemeName, SinkConfig, SourceConfig};
+use super::section::{HttpConfig, RouteConfig, SchemeName, SinkConfig, SourceConfig, WorkerName};
 use super::{Config, Named};
 
 /// The first words of the kinds that senders are known to use; others may come any day.
@@ -109,6 +109,14 @@ fn check_server(config: &Config, document: &mut Document) {
         document.problem("server.listen", message);
     }
     check_body_limit(config, document);
+    let waits = |source: &SourceConfig| source.ack == AckName::Handled;
+    if config.sources.values().any(waits) && server.handled_timeout < server.ack_timeout {
+        let message = format!(
+            "{} is shorter than `ack_timeout`, {}, within which events are stored; raise it",
+            server.handled_timeout, server.ack_timeout
+        );
+        document.problem("server.handled_timeout", message);
+    }
     if server.ack_timeout < ACK_TIMEOUT {
         let message = format!(
             "100 ms of it are kept for the answer, so {} leaves too little to store anything and \
@@ -179,8 +187,18 @@ fn check_retention(config: &Config, document: &mut Document) {
 }
 
 fn check_steps(config: &Config, document: &mut Document, path: &str, route: &RouteConfig) {
-    if route.steps.is_empty() {
-        document.problem(&join(path, "steps"), "it is empty; name at least one sink");
+    match route.worker {
+        WorkerName::Server if route.steps.is_empty() => {
+            let message = "it is empty; name at least one sink, or write `worker = \"external\"` to \
+                           leave its tasks to programs of yours";
+            document.problem(&join(path, "steps"), message);
+        }
+        WorkerName::External if !route.steps.is_empty() => {
+            let message =
+                "a route with `worker = \"external\"` has no steps: remove one of the two";
+            document.problem(&join(path, "steps"), message);
+        }
+        WorkerName::Server | WorkerName::External => {}
     }
     for (n, step) in route.steps.iter().enumerate() {
         let path = format!("{path}.steps[{n}]");
@@ -234,6 +252,9 @@ fn check_retry(document: &mut Document, path: &str, route: &RouteConfig) {
     above_zero(document, &join(path, "retry_min"), route.retry_min);
     if route.lease.get().as_millis() < 100 {
         document.problem(&join(path, "lease"), "write at least \"100ms\"");
+    }
+    if let Some(max_age) = route.max_age {
+        above_zero(document, &join(path, "max_age"), max_age);
     }
     if route.max_attempts == 0 {
         document.problem(&join(path, "max_attempts"), "write at least 1");

@@ -5,12 +5,10 @@
 pub(crate) const NOT_YET: &str = "this version doesn't support it yet";
 
 /// Keys by the start of their section's path.
-const KEYS: [(&str, &[&str]); 5] = [
+const KEYS: [(&str, &[&str]); 3] = [
     ("", &["admin", "postgres", "redis"]),
-    ("server", &["admin_listen", "handled_timeout"]),
-    ("sources.", &["ack", "public_url"]),
-    ("routes[", &["worker", "max_age"]),
-    ("sinks.", &["rate", "on_unknown"]),
+    ("server", &["admin_listen"]),
+    ("sources.", &["public_url"]),
 ];
 
 /// Words that say what sort of section it is, by their key.

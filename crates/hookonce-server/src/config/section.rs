@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::quantity::{Period, Size};
+use super::quantity::{Period, Rate, Size};
 
 /// Keys that stand in front of every section.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -38,6 +38,10 @@ pub(crate) struct ServerConfig {
     /// comes again. At least `500ms`.
     #[schemars(with = "String")]
     pub(crate) ack_timeout: Period,
+    /// How long a sender waits for its events to be handled, where its source answers only then
+    /// (`ack = "handled"`), before it is answered 503. At least `ack_timeout`.
+    #[schemars(with = "String")]
+    pub(crate) handled_timeout: Period,
     /// With less disk free than this nothing new is stored (503), so that what is stored can still
     /// be handled.
     #[schemars(with = "String")]
@@ -50,6 +54,7 @@ impl Default for ServerConfig {
             listen: "127.0.0.1:8080".into(),
             body_limit: Size::mebibytes(4),
             ack_timeout: Period::seconds(3),
+            handled_timeout: Period::seconds(10),
             min_free_disk: Size::mebibytes(256),
         }
     }
@@ -117,9 +122,24 @@ pub(crate) struct SourceConfig {
     /// What event ids are computed from, beside the key; the source's name where it is not given.
     /// Sources of one scope share their events. Keep it when you rename a source.
     pub(crate) scope: Option<String>,
+    /// When the sender is answered 200. `stored`: once its events are stored. `handled`: once every
+    /// task of theirs has ended; 503 as soon as an attempt fails, so that the sender comes again.
+    #[serde(default)]
+    pub(crate) ack: AckName,
     /// Takes requests from anybody, without a signature. For trying things out.
     #[serde(default)]
     pub(crate) unverified: bool,
+}
+
+/// When a sender is answered 200.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum AckName {
+    /// Once its events are stored.
+    #[default]
+    Stored,
+    /// Once its events are handled.
+    Handled,
 }
 
 /// The scheme of a source.
@@ -136,8 +156,13 @@ pub(crate) enum SchemeName {
 pub(crate) struct RouteConfig {
     /// Its name; tasks are known by it.
     pub(crate) name: String,
-    /// Names of sinks, in the order in which they run.
+    /// Names of sinks, in the order in which they run; required unless `worker = "external"`.
+    #[serde(default)]
     pub(crate) steps: Vec<String>,
+    /// Who handles its tasks. `server`: this server, by the steps. `external`: programs of yours,
+    /// which claim them by the API; such a route has no steps.
+    #[serde(default)]
+    pub(crate) worker: WorkerName,
     /// Names of the sources it takes; all where it is not given.
     pub(crate) sources: Option<Vec<String>>,
     /// Kinds it takes, where a `*` stands for any characters, such as `message.*`; all where it is
@@ -162,6 +187,10 @@ pub(crate) struct RouteConfig {
     #[serde(default = "RouteConfig::retry_max")]
     #[schemars(with = "String")]
     pub(crate) retry_max: Period,
+    /// How long after its event was received a task is still worth trying; then it is dead, however
+    /// many attempts it had. Without it there is no such limit.
+    #[schemars(with = "Option<String>")]
+    pub(crate) max_age: Option<Period>,
     /// What a dead task does to its lane. `pass`: the lane goes on. `hold`: it waits for a person.
     #[serde(default)]
     pub(crate) on_dead: OnDead,
@@ -183,6 +212,17 @@ impl RouteConfig {
     fn retry_max() -> Period {
         Period::seconds(2 * 60 * 60)
     }
+}
+
+/// Who handles a route's tasks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum WorkerName {
+    /// This server, by the route's steps.
+    #[default]
+    Server,
+    /// Programs outside.
+    External,
 }
 
 /// Whether a route keeps the order of a conversation.
@@ -215,6 +255,17 @@ pub(crate) enum SinkConfig {
     Log(LogConfig),
 }
 
+/// What is done when nobody knows whether a step happened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum OnUnknownName {
+    /// It is run again.
+    #[default]
+    Retry,
+    /// The task is dead until a person looks.
+    Hold,
+}
+
 /// Posts the payload to a URL, with the event's attributes as `CloudEvents` headers and an
 /// `Idempotency-Key`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -225,9 +276,18 @@ pub(crate) struct HttpConfig {
     #[serde(default = "HttpConfig::timeout")]
     #[schemars(with = "String")]
     pub(crate) timeout: Period,
-    /// How many requests run at the same time.
+    /// How many requests run at the same time, in each process.
     #[serde(default = "HttpConfig::concurrency")]
     pub(crate) concurrency: usize,
+    /// How many requests start in a time, such as `50/s`, `30/m` or `100/h`, in each process; no
+    /// limit where it is not given.
+    #[schemars(with = "Option<String>")]
+    pub(crate) rate: Option<Rate>,
+    /// What is done when nobody knows whether a request was handled: no answer came, or the server
+    /// died meanwhile. `retry`: it is made again, with the same `Idempotency-Key`. `hold`: the task
+    /// is dead (*outcome unknown*) until a person looks.
+    #[serde(default)]
+    pub(crate) on_unknown: OnUnknownName,
     /// Status codes after which trying again can't help: the task is dead at once.
     #[serde(default = "HttpConfig::permanent")]
     pub(crate) permanent: Vec<u16>,
@@ -260,6 +320,10 @@ pub(crate) struct SqlConfig {
     /// One statement. Its parameters: `:id :source :key :kind :lane :payload :element :attempt :run
     /// :received_at`.
     pub(crate) statement: String,
+    /// How many statements start in a time, such as `50/s`, `30/m` or `100/h`, in each process; no
+    /// limit where it is not given.
+    #[schemars(with = "Option<String>")]
+    pub(crate) rate: Option<Rate>,
 }
 
 /// Writes each event as a line of JSON to standard output.

@@ -38,6 +38,7 @@ pub(super) async fn judge(
             Err(Failure::NotYet { error, after: asked.unwrap_or(NOT_YET).max(NOT_YET_LEAST) })
         }
         code if permanent.contains(&code) => Err(Failure::Permanent(error)),
+        502..=504 => Err(Failure::Unavailable { error, retry_after: asked }),
         // Redirects too: who is called has moved, which is for a person to configure.
         _ => Err(Failure::Transient { error, retry_after: asked }),
     }
@@ -67,7 +68,9 @@ fn quote(text: &[u8]) -> String {
 fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let text = |name| headers.get(name)?.to_str().ok();
     let asked = text(header::RETRY_AFTER)?.trim();
-    if let Ok(seconds) = asked.parse() {
+    // However many digits: what is too long for a number is still a long time.
+    if !asked.is_empty() && asked.bytes().all(|byte| byte.is_ascii_digit()) {
+        let seconds = asked.parse().unwrap_or(u64::MAX);
         return Some(Duration::from_secs(seconds).min(LONGEST));
     }
     let date = |text: &str| rfc2822::DateTimeParser::new().parse_timestamp(text.trim()).ok();
@@ -101,6 +104,7 @@ mod tests {
         assert_eq!(asked("Sun, 06 Nov 1994 08:00:00 GMT", date), Some(Duration::ZERO));
         assert_eq!(asked("Sun, 06 Nov 1994 08:51:37 GMT", None), Some(Duration::from_secs(30)));
         assert_eq!(asked("99999999999", None), Some(LONGEST));
+        assert_eq!(asked("99999999999999999999999", None), Some(LONGEST));
         assert_eq!(asked("soon", date), None);
         assert_eq!(asked("-5", date), None);
     }
