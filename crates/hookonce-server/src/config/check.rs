@@ -6,7 +6,9 @@ use hookonce::receiver::ReceiverOptions;
 
 use super::document::{Document, join, nearest};
 use super::quantity::{Period, Size};
-use super::section::{HttpConfig, RouteConfig, SchemeName, SinkConfig, SourceConfig, WorkerName};
+use super::section::{
+    AckName, HttpConfig, RouteConfig, SchemeName, SinkConfig, SourceConfig, WorkerName,
+};
 use super::{Config, Named};
 
 /// The first words of the kinds that senders are known to use; others may come any day.
