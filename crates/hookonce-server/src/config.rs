@@ -19,9 +19,9 @@ use document::{Document, Lines, Table, join};
 pub(crate) use problem::{Problem, Problems};
 pub(crate) use quantity::{Period, Rate};
 pub(crate) use section::{
-    HttpConfig, Named, OnDead, OnUnknownName, OrderName, RetentionConfig, RootConfig, RouteConfig,
-    SchemeName, Section, ServerConfig, SinkConfig, SourceConfig, WorkerConfig, WorkerName,
-    sections,
+    AckName, HttpConfig, Named, OnDead, OnUnknownName, OrderName, RetentionConfig, RootConfig,
+    RouteConfig, SchemeName, Section, ServerConfig, SinkConfig, SourceConfig, WorkerConfig,
+    WorkerName, sections,
 };
 
 /// The name of the configuration file that is looked for in the current directory.

@@ -7,6 +7,7 @@ mod curl;
 mod development;
 mod out;
 mod reference;
+mod reload;
 mod serve;
 mod wiring;
 

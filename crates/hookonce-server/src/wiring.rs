@@ -1,26 +1,27 @@
 //! Makes what the library needs out of the configuration: sources, routes and their sinks.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use hookonce::gate::{Gate, GateOptions, OnUnknown};
-use hookonce::receiver::Source;
+use hookonce::receiver::{Ack, Source};
 use hookonce::retry::RetryPolicy;
 use hookonce::route::{Order, Route, RouteWorker};
 use hookonce::scheme::meta::Meta;
-use hookonce::scheme::{Proof, Scheme};
+use hookonce::scheme::{Proof, Scheme, Secret};
 use hookonce::sink::http::{HttpOptions, HttpSink, SignAs};
 use hookonce::sink::log::LogSink;
 use hookonce::sink::sql::SqlSink;
 use hookonce::step::Step;
 use hookonce::store::sqlite::{SqliteOptions, SqliteStore};
-use hookonce::store::{Clock, MirrorRoute, MirrorSource, Store, StoreError};
+use hookonce::store::{Clock, MirrorRoute, MirrorSource, Retention, Store, StoreError};
 use hookonce::task::DeadLane;
 
 use crate::config::{
-    Config, HttpConfig, OnDead, OnUnknownName, OrderName, Period, Rate, RouteConfig, SchemeName,
-    SinkConfig, SourceConfig, WorkerName,
+    AckName, Config, HttpConfig, OnDead, OnUnknownName, OrderName, Period, Rate, RouteConfig,
+    SchemeName, SinkConfig, SourceConfig, WorkerName,
 };
 use crate::out;
 
@@ -67,6 +68,10 @@ pub(crate) fn sources(config: &Config) -> anyhow::Result<Vec<Source>> {
             name: name.as_str().into(),
             scope: scope(name, source),
             scheme: scheme(config, name, source)?,
+            ack: match source.ack {
+                AckName::Stored => Ack::Stored,
+                AckName::Handled => Ack::Handled,
+            },
         })
     };
     config.sources.iter().map(source).collect()
@@ -92,21 +97,58 @@ pub(crate) fn scheme(
     }
 }
 
-/// Makes every route with its sinks; a sink that several routes name is one sink.
-pub(crate) fn routes(config: &Config, store: &Arc<dyn Store>) -> anyhow::Result<Arc<[Route]>> {
-    let mut sinks = std::collections::BTreeMap::new();
+/// The sinks of a configuration behind their gates, by name, each with what it was made from.
+pub(crate) type Gates = BTreeMap<String, (Made, Arc<Gate>)>;
+
+/// What a sink is made from: its section, and the secret it names, which may change by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Made {
+    section: String,
+    secret: Option<Secret>,
+}
+
+/// Makes every route with its sinks. A sink that is among `before` and has not changed is that one.
+pub(crate) fn routes(
+    config: &Config,
+    store: &Arc<dyn Store>,
+    before: &Gates,
+) -> anyhow::Result<(Arc<[Route]>, Gates)> {
+    let mut gates = Gates::new();
     for (name, written) in &config.sinks {
-        sinks.insert(name, gate(config, store, (name, written))?);
+        let made = made(config, written).map_err(|error| anyhow!("sink `{name}`: {error}"))?;
+        let gate = match before.get(name) {
+            Some((as_before, gate)) if *as_before == made => gate.clone(),
+            _ => gate(config, store, (name, written))?,
+        };
+        gates.insert(name.clone(), (made, gate));
     }
     let with_steps = |written: &RouteConfig| {
         let step = |name: &String| {
-            let sink = sinks.get(name).ok_or_else(|| anyhow!("there is no sink `{name}`"))?;
-            Ok(sink.clone())
+            let (_, gate) = gates.get(name).ok_or_else(|| anyhow!("there is no sink `{name}`"))?;
+            Ok(gate.clone())
         };
         let steps = written.steps.iter().map(step).collect::<anyhow::Result<_>>()?;
         Ok(Route { steps, ..route(written) })
     };
-    config.routes.iter().map(with_steps).collect()
+    let routes = config.routes.iter().map(with_steps).collect::<anyhow::Result<_>>()?;
+    Ok((routes, gates))
+}
+
+fn made(config: &Config, written: &SinkConfig) -> Result<Made, String> {
+    let secret = match written {
+        SinkConfig::Http(HttpConfig { secret: Some(secret), .. }) => Some(config.secret(secret)?),
+        _ => None,
+    };
+    Ok(Made { section: format!("{written:?}"), secret })
+}
+
+/// How long things are kept.
+pub(crate) fn retention(config: &Config) -> Retention {
+    Retention {
+        payload: config.retention.payload.get(),
+        key: config.retention.key.get(),
+        dead: config.retention.dead.get(),
+    }
 }
 
 /// Makes a route without its steps: what it takes, and its policy.

@@ -39,7 +39,7 @@
 //! use hookonce::async_trait;
 //! use hookonce::gate::Gate;
 //! use hookonce::janitor::{Janitor, JanitorOptions};
-//! use hookonce::receiver::{Receiver, ReceiverOptions, Source};
+//! use hookonce::receiver::{Ack, Receiver, ReceiverOptions, Source};
 //! use hookonce::route::Route;
 //! use hookonce::scheme::{Proof, Secret, meta::Meta};
 //! use hookonce::step::{Done, Failure, Step, StepContext};
@@ -73,6 +73,7 @@
 //!     name: "whatsapp".into(),
 //!     scope: "whatsapp".into(),
 //!     scheme: Arc::new(Meta::new(Proof::Secrets(vec![secret]), None)),
+//!     ack: Ack::Stored,
 //! };
 //! let routes: Arc<[Route]> = Arc::from([Route {
 //!     kinds: Some(vec!["message.*".into()]),

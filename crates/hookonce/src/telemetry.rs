@@ -84,7 +84,6 @@ impl SourceMeter {
                 counter.increment(n);
             }
         }
-        self.stored.increment(1);
         self.ack.record(took);
         let [new, duplicates, mismatches] = counts;
         tracing::debug!(
@@ -102,6 +101,11 @@ impl SourceMeter {
                 "events came again with another content; the first stands, the others are kept beside it"
             );
         }
+    }
+
+    /// A request is answered 200.
+    pub fn acked(&self) {
+        self.stored.increment(1);
     }
 
     /// Which of the source's secrets a request was signed with: a rotation is finished once the
@@ -140,6 +144,14 @@ fn rejected(source: Option<&SourceMeter>, reason: &'static str) {
     metrics::counter!("hookonce_rejections_total", "reason" => reason).increment(1);
     let name = source.map_or("none", |meter| &*meter.source);
     tracing::debug!(source.name = name, reason, "did not take a request");
+}
+
+/// The store could not say how far events are handled that a sender waits for; it is asked again.
+pub fn progress_unknown(error: &StoreError) {
+    static LOG: Seldom = Seldom::new();
+    if let Some(n) = LOG.ask() {
+        tracing::error!(%error, failed.since_last = n, "could not see how far events are handled");
+    }
 }
 
 /// The store could not take a request's events, which was answered 503.

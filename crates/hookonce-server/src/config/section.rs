@@ -24,7 +24,7 @@ impl Default for RootConfig {
 }
 
 /// How webhooks are received.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct ServerConfig {
     /// Host and port of webhooks, `/healthz` and `/readyz`. Put a proxy that speaks TLS in front of
@@ -61,7 +61,7 @@ impl Default for ServerConfig {
 }
 
 /// How stored events are handled.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct WorkerConfig {
     /// How many tasks are handled at the same time. An eighth of them, at least one of two or more,
