@@ -49,7 +49,7 @@ pub fn outcome(
         Failure::Permanent(error) => return Outcome::Dead { error, lane: policy.on_dead },
         Failure::Transient { error, retry_after } => (error, retry_after),
         Failure::NotYet { error, after } => (error, Some(after)),
-        Failure::SinkDown(error) => (error, None),
+        Failure::SinkDown(error) | Failure::Unknown(error) => (error, None),
     };
     if attempt >= max_attempts {
         return Outcome::Dead { error, lane: policy.on_dead };
@@ -85,6 +85,8 @@ mod tests {
         let at = |attempt, failure| outcome(&policy, attempt, 3, failure, 0.5);
         assert!(matches!(at(2, Failure::transient("x")), Outcome::Retry { .. }));
         assert!(matches!(at(3, Failure::transient("x")), Outcome::Dead { .. }));
+        assert!(matches!(at(2, Failure::Unknown("x".into())), Outcome::Retry { .. }));
+        assert!(matches!(at(3, Failure::Unknown("x".into())), Outcome::Dead { .. }));
         assert!(matches!(at(1, Failure::permanent("x")), Outcome::Dead { .. }));
     }
 

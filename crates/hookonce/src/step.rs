@@ -80,6 +80,9 @@ pub enum Failure {
     },
     /// The sink can't be reached by anybody now.
     SinkDown(String),
+    /// Whether it happened is unknown: no answer came. A step that may not run twice is then held;
+    /// else it runs again, and the attempt counts.
+    Unknown(String),
 }
 
 impl Failure {

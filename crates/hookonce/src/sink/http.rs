@@ -147,7 +147,7 @@ impl HttpSink {
         let mut text = match (error.is_connect(), error.is_timeout()) {
             (true, true) => return Failure::transient("no connection in time"),
             (false, true) => {
-                return Failure::transient(format!(
+                return Failure::Unknown(format!(
                     "no answer within {:?}; whether it was handled is unknown",
                     self.timeout
                 ));
@@ -161,7 +161,7 @@ impl HttpSink {
             text = format!("{text}: {cause}");
             next = cause.source();
         }
-        if error.is_connect() { Failure::SinkDown(text) } else { Failure::transient(text) }
+        if error.is_connect() { Failure::SinkDown(text) } else { Failure::Unknown(text) }
     }
 }
 

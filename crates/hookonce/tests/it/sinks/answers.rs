@@ -121,16 +121,16 @@ async fn no_answer_in_time_leaves_the_outcome_unknown() {
     let timeout = Duration::from_millis(100);
     let options = HttpOptions { timeout, ..HttpOptions::new(peer.url()) };
     let (ran, _received) = tokio::join!(run(options), peer.receive());
-    let Err(Failure::Transient { error, .. }) = ran else { panic!("{ran:?}") };
+    let Err(Failure::Unknown(error)) = ran else { panic!("{ran:?}") };
     assert_eq!(error, "no answer within 100ms; whether it was handled is unknown");
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_before_the_answer_is_transient() {
+async fn a_connection_that_breaks_before_the_answer_leaves_the_outcome_unknown() {
     let peer = Peer::listen().await;
     let options = HttpOptions::new(peer.url());
     let (ran, ()) = tokio::join!(run(options), async { drop(peer.receive().await) });
-    let Err(Failure::Transient { error, .. }) = ran else { panic!("{ran:?}") };
+    let Err(Failure::Unknown(error)) = ran else { panic!("{ran:?}") };
     assert!(error.starts_with("the connection broke before an answer came"), "{error}");
     assert!(!error.contains("of-the-url"), "{error}");
 }
