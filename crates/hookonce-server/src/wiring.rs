@@ -9,6 +9,7 @@ use hookonce::retry::RetryPolicy;
 use hookonce::route::{Order, Route};
 use hookonce::scheme::meta::Meta;
 use hookonce::scheme::{Proof, Scheme};
+use hookonce::sink::exec::{ExecOptions, ExecSink};
 use hookonce::sink::http::{HttpOptions, HttpSink, SignAs};
 use hookonce::sink::log::LogSink;
 use hookonce::sink::sql::SqlSink;
@@ -18,7 +19,8 @@ use hookonce::store::{Clock, MirrorRoute, MirrorSource, Store, StoreError};
 use hookonce::task::DeadLane;
 
 use crate::config::{
-    Config, HttpConfig, OnDead, OrderName, RouteConfig, SchemeName, SinkConfig, SourceConfig,
+    self, Config, ExecConfig, HttpConfig, OnDead, OrderName, RouteConfig, SchemeName, SinkConfig,
+    SourceConfig,
 };
 use crate::out;
 
@@ -174,9 +176,23 @@ fn sink(
 ) -> anyhow::Result<Arc<dyn Step>> {
     match written {
         SinkConfig::Http(http) => http_sink(config, http),
+        SinkConfig::Exec(exec) => exec_sink(config, exec),
         SinkConfig::Sql(sql) => Ok(Arc::new(SqlSink::new(sql.statement.as_str()))),
         SinkConfig::Log(_) => Ok(Arc::new(LogSink::new(store.clone(), out::standard_output()))),
     }
+}
+
+fn exec_sink(config: &Config, exec: &ExecConfig) -> anyhow::Result<Arc<dyn Step>> {
+    let options = ExecOptions {
+        // An empty path would be no directory.
+        directory: Path::new(".").join(&config.dir),
+        timeout: exec.timeout.get(),
+        concurrency: exec.concurrency,
+        path: config::search_path(),
+        home: config::home(),
+        ..ExecOptions::new(exec.command.iter())
+    };
+    Ok(Arc::new(ExecSink::new(options)?))
 }
 
 fn http_sink(config: &Config, http: &HttpConfig) -> anyhow::Result<Arc<dyn Step>> {

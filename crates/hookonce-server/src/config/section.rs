@@ -211,6 +211,7 @@ pub(crate) enum OnDead {
 #[derive(Debug, Clone)]
 pub(crate) enum SinkConfig {
     Http(HttpConfig),
+    Exec(ExecConfig),
     Sql(SqlConfig),
     Log(LogConfig),
 }
@@ -250,6 +251,32 @@ impl HttpConfig {
 
     fn permanent() -> Vec<u16> {
         vec![400, 410, 413, 422]
+    }
+}
+
+/// Runs a command, with the payload on its standard input and the event's attributes in its
+/// environment. Exit 0 is done, 65 permanent, 75 not yet, any other is tried again.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct ExecConfig {
+    /// The program and its arguments; no shell is put around them. Runs in the directory of this
+    /// file.
+    pub(crate) command: Vec<String>,
+    /// How long it may run; then it is killed with its children, and the attempt is made again.
+    #[serde(default = "ExecConfig::timeout")]
+    #[schemars(with = "String")]
+    pub(crate) timeout: Period,
+    /// How many commands run at the same time.
+    #[serde(default = "ExecConfig::concurrency")]
+    pub(crate) concurrency: usize,
+}
+
+impl ExecConfig {
+    fn timeout() -> Period {
+        Period::seconds(30)
+    }
+
+    fn concurrency() -> usize {
+        4
     }
 }
 
@@ -300,6 +327,7 @@ pub(crate) fn sections() -> Vec<Section> {
         section::<SourceConfig>("[sources.NAME]"),
         section::<RouteConfig>("[[routes]]"),
         section::<HttpConfig>("[sinks.NAME] type = \"http\""),
+        section::<ExecConfig>("[sinks.NAME] type = \"exec\""),
         section::<SqlConfig>("[sinks.NAME] type = \"sql\""),
         section::<LogConfig>("[sinks.NAME] type = \"log\""),
     ]

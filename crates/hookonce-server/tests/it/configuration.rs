@@ -39,7 +39,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "type = \"http\"",
         "typ = \"http\"",
-        "13: sinks.bot: `type` is missing; say which: \"http\", \"sql\", \"log\"",
+        "13: sinks.bot: `type` is missing; say which: \"http\", \"exec\", \"sql\", \"log\"",
     ),
     ("url =", "uri =", "15: sinks.bot.uri: there is no key `uri`; did you mean `url`?"),
     ("name = \"books\"\n", "", "6: routes[0]: `name` is missing"),
@@ -54,7 +54,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("steps =", "worker = \"external\"\nsteps =", "10: routes[0].worker: this key is known, but"),
     ("steps =", "max_age = \"1d\"\nsteps =", "10: routes[0].max_age: this key is known, but"),
     ("url =", "rate = \"5/s\"\nurl =", "15: sinks.bot.rate: this key is known, but"),
-    ("\"log\"", "\"exec\"", "12: sinks.ledger.type: `exec` is known, but"),
+    ("\"log\"", "\"amqp\"", "12: sinks.ledger.type: `amqp` is known, but"),
     ("\"meta\"", "\"twilio\"", "3: sources.whatsapp.scheme: `twilio` is known, but"),
     (
         "[sources.",
