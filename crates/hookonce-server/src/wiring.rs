@@ -11,6 +11,7 @@ use hookonce::retry::RetryPolicy;
 use hookonce::route::{Order, Route, RouteWorker};
 use hookonce::scheme::meta::Meta;
 use hookonce::scheme::{Proof, Scheme, Secret};
+use hookonce::sink::exec::{ExecOptions, ExecSink};
 use hookonce::sink::http::{HttpOptions, HttpSink, SignAs};
 use hookonce::sink::log::LogSink;
 use hookonce::sink::sql::SqlSink;
@@ -20,8 +21,8 @@ use hookonce::store::{Clock, MirrorRoute, MirrorSource, Retention, Store, StoreE
 use hookonce::task::DeadLane;
 
 use crate::config::{
-    AckName, Config, HttpConfig, OnDead, OnUnknownName, OrderName, Period, Rate, RouteConfig,
-    SchemeName, SinkConfig, SourceConfig, WorkerName,
+    self, AckName, Config, ExecConfig, HttpConfig, OnDead, OnUnknownName, OrderName, Period, Rate,
+    RouteConfig, SchemeName, SinkConfig, SourceConfig, WorkerName,
 };
 use crate::out;
 
@@ -226,10 +227,12 @@ fn gate(
         SinkConfig::Http(http) => GateOptions {
             concurrency: Some(http.concurrency),
             rate: http.rate.map(Rate::a_second),
-            on_unknown: match http.on_unknown {
-                OnUnknownName::Retry => OnUnknown::Retry,
-                OnUnknownName::Hold => OnUnknown::Hold,
-            },
+            on_unknown: on_unknown(http.on_unknown),
+        },
+        SinkConfig::Exec(exec) => GateOptions {
+            concurrency: Some(exec.concurrency),
+            rate: exec.rate.map(Rate::a_second),
+            on_unknown: on_unknown(exec.on_unknown),
         },
         SinkConfig::Sql(sql) => {
             GateOptions { rate: sql.rate.map(Rate::a_second), ..GateOptions::default() }
@@ -240,6 +243,13 @@ fn gate(
     Ok(Gate::limited(name.as_str(), step, options))
 }
 
+fn on_unknown(name: OnUnknownName) -> OnUnknown {
+    match name {
+        OnUnknownName::Retry => OnUnknown::Retry,
+        OnUnknownName::Hold => OnUnknown::Hold,
+    }
+}
+
 fn sink(
     config: &Config,
     store: &Arc<dyn Store>,
@@ -247,9 +257,22 @@ fn sink(
 ) -> anyhow::Result<Arc<dyn Step>> {
     match written {
         SinkConfig::Http(http) => http_sink(config, http),
+        SinkConfig::Exec(exec) => exec_sink(config, exec),
         SinkConfig::Sql(sql) => Ok(Arc::new(SqlSink::new(sql.statement.as_str()))),
         SinkConfig::Log(_) => Ok(Arc::new(LogSink::new(store.clone(), out::standard_output()))),
     }
+}
+
+fn exec_sink(config: &Config, exec: &ExecConfig) -> anyhow::Result<Arc<dyn Step>> {
+    let options = ExecOptions {
+        // An empty path would be no directory.
+        directory: Path::new(".").join(&config.dir),
+        timeout: exec.timeout.get(),
+        path: config::search_path(),
+        home: config::home(),
+        ..ExecOptions::new(exec.command.iter())
+    };
+    Ok(Arc::new(ExecSink::new(options)?))
 }
 
 fn http_sink(config: &Config, http: &HttpConfig) -> anyhow::Result<Arc<dyn Step>> {

@@ -24,7 +24,7 @@
 //! |---|---|---|
 //! | [`Scheme`] | bytes of a request into proven [events](event); pure | [`scheme::meta`] |
 //! | [`Store`] | everything that is remembered; each method is one atomic step | [`store::sqlite`] |
-//! | [`Step`] | a claimed event into an effect in the world | [`sink`]: HTTP, SQL, log |
+//! | [`Step`] | a claimed event into an effect in the world | [`sink`]: HTTP, commands, SQL, log |
 //!
 //! A [`Route`](route::Route) says which events go through which steps. Every route that takes an
 //! event has a [task] for it, independent of the others.

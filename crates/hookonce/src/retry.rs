@@ -123,6 +123,8 @@ mod tests {
         let at = |attempt, failure| outcome(&policy, trial(attempt, 3), failure, 0.5);
         assert!(matches!(at(2, Failure::transient("x")), Outcome::Retry { .. }));
         assert!(matches!(at(3, Failure::transient("x")), Outcome::Dead { .. }));
+        assert!(matches!(at(2, Failure::Unknown("x".into())), Outcome::Retry { .. }));
+        assert!(matches!(at(3, Failure::Unknown("x".into())), Outcome::Dead { .. }));
         assert!(matches!(at(1, Failure::permanent("x")), Outcome::Dead { .. }));
     }
 

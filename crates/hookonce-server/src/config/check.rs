@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use hookonce::receiver::ReceiverOptions;
 
 use super::document::{Document, join, nearest};
+use super::program;
 use super::quantity::{Period, Size};
-use super::section::{
-    AckName, HttpConfig, RouteConfig, SchemeName, SinkConfig, SourceConfig, WorkerName,
-};
+use super::section::{AckName, RouteConfig, SchemeName, SourceConfig, WorkerName};
+use super::sink::{ExecConfig, HttpConfig, SinkConfig};
 use super::{Config, Named};
 
 /// The first words of the kinds that senders are known to use; others may come any day.
@@ -57,6 +57,7 @@ pub(crate) fn all(config: &Config, document: &mut Document) {
         let path = join("sinks", name);
         match sink {
             SinkConfig::Http(http) => check_http(document, &path, http),
+            SinkConfig::Exec(exec) => check_exec(config, document, &path, exec),
             SinkConfig::Sql(sql) if sql.statement.trim().is_empty() => {
                 document.problem(&join(&path, "statement"), "it is empty; write one statement");
             }
@@ -276,10 +277,7 @@ fn check_http(document: &mut Document, path: &str, http: &HttpConfig) {
         let message = "this is no URL; write one that starts with http:// or https://";
         document.problem(&join(path, "url"), message);
     }
-    above_zero(document, &join(path, "timeout"), http.timeout);
-    if !(1..=4096).contains(&http.concurrency) {
-        document.problem(&join(path, "concurrency"), "write a number from 1 to 4096");
-    }
+    check_limits(document, path, http.timeout, http.concurrency);
     for (n, status) in http.permanent.iter().enumerate() {
         if !(400..600).contains(status) || matches!(status, 425 | 429) {
             let message =
@@ -289,6 +287,38 @@ fn check_http(document: &mut Document, path: &str, http: &HttpConfig) {
     }
     if http.sign_as.is_some() && http.secret.is_none() {
         document.problem(&join(path, "sign_as"), "there is nothing to sign with; give a `secret`");
+    }
+}
+
+fn check_exec(config: &Config, document: &mut Document, path: &str, exec: &ExecConfig) {
+    let command = join(path, "command");
+    check_limits(document, path, exec.timeout, exec.concurrency);
+    for (n, word) in exec.command.iter().enumerate() {
+        if word.contains('\0') {
+            let message = "no program can be given a NUL character; remove it";
+            document.problem(&format!("{command}[{n}]"), message);
+        }
+    }
+    let Some(program) = exec.command.first().filter(|program| !program.trim().is_empty()) else {
+        let message = "there is no program; write one and its arguments, such as [\"./book.sh\"]";
+        document.problem(&command, message);
+        return;
+    };
+    if !program::is_there(program, &config.dir, super::search_path().as_deref()) {
+        let place = if program.contains('/') { "there" } else { "in PATH" };
+        let message = format!(
+            "there is no program `{program}` {place}; install it, make it executable, or correct \
+             its name"
+        );
+        document.warn(&command, message);
+    }
+}
+
+/// Checks how long and how often at once a sink may be at work.
+fn check_limits(document: &mut Document, path: &str, timeout: Period, concurrency: usize) {
+    above_zero(document, &join(path, "timeout"), timeout);
+    if !(1..=4096).contains(&concurrency) {
+        document.problem(&join(path, "concurrency"), "write a number from 1 to 4096");
     }
 }
 

@@ -12,8 +12,7 @@ const KEYS: [(&str, &[&str]); 3] = [
 ];
 
 /// Words that say what sort of section it is, by their key.
-const WORDS: [(&str, &[&str]); 2] =
-    [("scheme", &["wasender", "twilio"]), ("type", &["exec", "amqp"])];
+const WORDS: [(&str, &[&str]); 2] = [("scheme", &["wasender", "twilio"]), ("type", &["amqp"])];
 
 /// How the `store` of a later version begins.
 const STORES: [&str; 5] = ["postgres:", "postgresql:", "redis:", "rediss:", "redis+cluster:"];

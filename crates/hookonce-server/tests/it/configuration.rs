@@ -39,7 +39,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "type = \"http\"",
         "typ = \"http\"",
-        "13: sinks.bot: `type` is missing; say which: \"http\", \"sql\", \"log\"",
+        "13: sinks.bot: `type` is missing; say which: \"http\", \"exec\", \"sql\", \"log\"",
     ),
     ("url =", "uri =", "15: sinks.bot.uri: there is no key `uri`; did you mean `url`?"),
     ("name = \"books\"\n", "", "6: routes[0]: `name` is missing"),
@@ -55,7 +55,7 @@ const WRONG: &[(&str, &str, &str)] = &[
         "public_url = \"x\"\nscheme =",
         "3: sources.whatsapp.public_url: this key is known, but",
     ),
-    ("\"log\"", "\"exec\"", "12: sinks.ledger.type: `exec` is known, but"),
+    ("\"log\"", "\"amqp\"", "12: sinks.ledger.type: `amqp` is known, but"),
     ("\"meta\"", "\"twilio\"", "3: sources.whatsapp.scheme: `twilio` is known, but"),
     (
         "[sources.",

@@ -13,6 +13,8 @@ mod signing;
 
 mod serving;
 
+mod exec;
+
 mod steering;
 
 mod cases;

@@ -6,12 +6,11 @@ use axum::http::{HeaderMap, header};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 
+use crate::sink::quote;
 use crate::step::Failure;
 
 /// How much of an answer is read: enough for its error, and to use the connection again.
 const ANSWER_LIMIT: usize = 4 << 10;
-/// How much of an answer's text is kept with the attempt, in characters.
-const QUOTE_LIMIT: usize = 500;
 /// How long *not yet* is when the answer doesn't say.
 const NOT_YET: Duration = Duration::from_secs(10);
 /// How long it is at least: it costs no attempt, so without a pause it would go round for ever.
@@ -28,7 +27,7 @@ pub(super) async fn judge(
     let status = answer.status();
     let asked = retry_after(answer.headers(), now);
     let text = read(answer).await;
-    let error = match quote(&text) {
+    let error = match quote::first(&text) {
         quoted if quoted.is_empty() => format!("answered {status}"),
         quoted => format!("answered {status}: {quoted}"),
     };
@@ -53,14 +52,6 @@ async fn read(mut answer: reqwest::Response) -> Vec<u8> {
         text.extend_from_slice(&part[..part.len().min(ANSWER_LIMIT - text.len())]);
     }
     text
-}
-
-/// An answer's text on one line.
-fn quote(text: &[u8]) -> String {
-    let text = String::from_utf8_lossy(text);
-    let line: Vec<_> = text.split(|c: char| c.is_whitespace() || c.is_control()).collect();
-    let words = line.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-    words.chars().take(QUOTE_LIMIT).collect()
 }
 
 /// How long the answer asks to wait, at most a day: seconds, or a date. A date is measured by the
@@ -107,11 +98,5 @@ mod tests {
         assert_eq!(asked("99999999999999999999999", None), Some(LONGEST));
         assert_eq!(asked("soon", date), None);
         assert_eq!(asked("-5", date), None);
-    }
-
-    #[test]
-    fn an_answer_is_quoted_on_one_line_and_not_at_length() {
-        assert_eq!(quote(b"  no\r\n such\0 \xff user\n"), "no such \u{fffd} user");
-        assert_eq!(quote(&[b'x'; 4096]).len(), QUOTE_LIMIT);
     }
 }

@@ -135,7 +135,7 @@ async fn no_answer_in_time_leaves_the_outcome_unknown() {
 }
 
 #[tokio::test]
-async fn of_a_connection_that_breaks_before_the_answer_nobody_knows_the_outcome() {
+async fn a_connection_that_breaks_before_the_answer_leaves_the_outcome_unknown() {
     let peer = Peer::listen().await;
     let options = HttpOptions::new(peer.url());
     let (ran, ()) = tokio::join!(run(options), async { drop(peer.receive().await) });
