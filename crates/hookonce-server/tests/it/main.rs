@@ -17,6 +17,8 @@ mod exec;
 
 mod steering;
 
+mod handling;
+
 mod cases;
 
 mod crash;
