@@ -258,7 +258,8 @@ mod tests {
             let starts: Vec<_> = (0..10_000).map(|_| pace.take(start)).collect();
             let in_second =
                 starts.iter().filter(|at| **at < start + Duration::from_secs(1)).count();
-            assert!(in_second as f64 <= rate.max(1.0) * 1.1 + 1.0, "{rate}: {in_second}");
+            let in_second = f64::from(u32::try_from(in_second).unwrap());
+            assert!(in_second <= rate.max(1.0) * 1.1 + 1.0, "{rate}: {in_second}");
             let last = (*starts.last().unwrap() - start).as_secs_f64();
             assert!((last - 9999.0 / rate).abs() <= 0.2 / rate + 0.2, "{rate}: {last}");
         }

@@ -30,7 +30,7 @@ const PRUNE_LIMIT: usize = 500;
 const TIDY_EVERY: Duration = Duration::from_secs(60);
 
 /// How the janitor works.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct JanitorOptions {
     /// How often it looks for lapsed claims.
     pub poll: Duration,
@@ -50,8 +50,8 @@ pub struct Janitor {
 impl Janitor {
     /// A janitor that finishes lapsed claims by these routes' policies.
     pub fn new(store: Arc<dyn Store>, routes: Arc<[Route]>, options: JanitorOptions) -> Self {
-        let plan = RwLock::new((routes, options.retention));
-        Self { store, plan, poll: options.poll, suspects: Mutex::default() }
+        let JanitorOptions { poll, retention } = options;
+        Self { store, plan: RwLock::new((routes, retention)), poll, suspects: Mutex::default() }
     }
 
     /// Works by these policies from now on.

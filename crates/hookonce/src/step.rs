@@ -115,8 +115,10 @@ impl Failure {
     /// What happened.
     pub fn error(&self) -> &str {
         match self {
-            Self::Permanent(error) | Self::Unknown(error) | Self::SinkDown(error) => error,
-            Self::Transient { error, .. }
+            Self::Permanent(error)
+            | Self::Unknown(error)
+            | Self::SinkDown(error)
+            | Self::Transient { error, .. }
             | Self::NotYet { error, .. }
             | Self::Unavailable { error, .. } => error,
         }
