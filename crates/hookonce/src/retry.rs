@@ -57,9 +57,8 @@ impl RetryPolicy {
 pub fn outcome(policy: &RetryPolicy, trial: Trial, failure: Failure, jitter: f64) -> Outcome {
     let (error, asked) = match failure {
         Failure::Permanent(error) => return Outcome::Dead { error, lane: policy.on_dead },
-        Failure::Transient { error, retry_after } | Failure::Unavailable { error, retry_after } => {
-            (error, retry_after)
-        }
+        Failure::Transient { error, retry_after }
+        | Failure::Unavailable { error, retry_after, .. } => (error, retry_after),
         Failure::NotYet { error, after } => (error, Some(after)),
         Failure::Unknown(error) | Failure::SinkDown(error) => (error, None),
     };

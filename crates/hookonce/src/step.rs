@@ -100,6 +100,9 @@ pub enum Failure {
         error: String,
         /// The least delay that was asked for.
         retry_after: Option<Duration>,
+        /// Whether it happened all the same is unknown, as when a proxy says 502 or 504: a step that
+        /// may not run twice is then held.
+        may_have_happened: bool,
     },
     /// The sink can't be reached by anybody now: run again when it can, and this attempt doesn't
     /// count.

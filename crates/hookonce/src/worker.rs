@@ -20,7 +20,7 @@ use crate::route::Route;
 use crate::store::{ClaimOrder, Release, Store};
 use crate::task::{Claim, StepState, Token};
 use crate::telemetry;
-use openings::{Openings, kept};
+use openings::{Lower, Openings};
 
 /// How many claims one filling of the slots makes at most.
 const ROUNDS: usize = 4;
@@ -30,8 +30,8 @@ const ROUNDS: usize = 4;
 pub struct WorkerOptions {
     /// Who it is, in claims and attempts; unlike that of every other worker.
     pub name: Arc<str>,
-    /// How many tasks it handles at a time. An eighth of them is kept for events that are not
-    /// urgent, and at least one of two or more.
+    /// How many tasks it handles at a time. An eighth of them, at least one, is kept for events that
+    /// are not urgent, and an eighth of the claims at the most, so that urgent ones never wait long.
     pub slots: usize,
     /// How often it looks for due tasks without being told of any.
     pub poll: Duration,
@@ -56,12 +56,12 @@ pub struct Worker {
 #[derive(Debug, Default)]
 struct Running {
     attempts: JoinSet<Ended>,
-    lower: usize,
-    lower_by_route: HashMap<Arc<str>, usize>,
+    lower: Lower,
+    lower_by_route: HashMap<Arc<str>, Lower>,
     /// A claim call whose answer was lost, and when it was made.
     unanswered: Option<(Token, Instant)>,
     /// How often the slots were filled.
-    turn: u64,
+    turn: usize,
 }
 
 /// An attempt that has ended.
@@ -78,6 +78,13 @@ struct Next {
     is_full: bool,
     /// At this time: a gate lets somebody in again.
     at: Option<Instant>,
+}
+
+impl Next {
+    /// Whether an attempt that ends may make room: a probe that succeeds opens its gate.
+    fn waits_for_an_end(self) -> bool {
+        self.is_full || self.at.is_some()
+    }
 }
 
 impl Worker {
@@ -107,7 +114,7 @@ impl Worker {
                 _ = shutdown.wait_for(|down| *down) => {}
                 Some(ended) = running.attempts.join_next() => {
                     running.note(ended);
-                    ask |= next.is_full;
+                    ask |= next.waits_for_an_end();
                 }
                 () = self.store.wait() => ask = true,
                 () = tokio::time::sleep_until(next.at.map_or(poll_at, |at| at.min(poll_at))) => {
@@ -116,7 +123,7 @@ impl Worker {
             }
             while let Some(ended) = running.attempts.try_join_next() {
                 running.note(ended);
-                ask |= next.is_full;
+                ask |= next.waits_for_an_end();
             }
         }
         let finish = async { while running.attempts.join_next().await.is_some() {} };
@@ -144,7 +151,7 @@ impl Worker {
             if free == 0 {
                 return Next { is_full: true, at: None };
             }
-            running.turn += 1;
+            running.turn = running.turn.wrapping_add(1);
             let openings = Openings::of(&routes, running);
             if openings.routes.is_empty() {
                 return Next { is_full: openings.is_narrow, at: openings.at };
@@ -182,7 +189,7 @@ impl Worker {
             worker: self.options.name.clone(),
             routes: openings.routes.clone(),
             limit: free,
-            reserve: kept(self.options.slots, running.turn).saturating_sub(running.lower).min(free),
+            reserve: running.lower.kept(self.options.slots).min(free),
         };
         match self.store.claim(order).await {
             Ok(claims) => {
@@ -218,10 +225,8 @@ impl Worker {
         };
         let (store, routes) = (self.store.clone(), routes.clone());
         let is_lower = claim.event.priority != Priority::Urgent;
-        if is_lower {
-            running.lower += 1;
-            *running.lower_by_route.entry(claim.route.clone()).or_default() += 1;
-        }
+        running.lower.note_claim(is_lower);
+        running.lower_by_route.entry(claim.route.clone()).or_default().note_claim(is_lower);
         running.attempts.spawn(async move {
             let route = &routes[n];
             attempt::attempt(&*store, route, &claim, asked_at + route.lease, places).await;
@@ -235,10 +240,8 @@ impl Running {
     fn note(&mut self, ended: Result<Ended, JoinError>) {
         // An attempt catches the panics of its steps; what else may panic is a fault of ours.
         let Ok(Ended { route, is_lower: true }) = ended else { return };
-        self.lower -= 1;
-        if let Some(lower) = self.lower_by_route.get_mut(&route) {
-            *lower -= 1;
-        }
+        self.lower.note_end();
+        self.lower_by_route.entry(route).or_default().note_end();
     }
 }
 

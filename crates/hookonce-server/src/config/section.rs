@@ -65,8 +65,8 @@ impl Default for ServerConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct WorkerConfig {
-    /// How many tasks are handled at the same time. An eighth of them, at least one of two or more,
-    /// is kept for events that are not urgent.
+    /// How many tasks are handled at the same time. An eighth of them, at least one, is kept for
+    /// events that are not urgent.
     pub(crate) slots: usize,
     /// How long a shutdown waits for the tasks that run; what is cut off then is tried again.
     #[schemars(with = "String")]

@@ -138,7 +138,8 @@ impl HttpSink {
         let mut text = match (error.is_connect(), error.is_timeout()) {
             (true, true) => {
                 let error = "no connection in time".to_owned();
-                return Failure::Unavailable { error, retry_after: None };
+                let (retry_after, may_have_happened) = (None, false);
+                return Failure::Unavailable { error, retry_after, may_have_happened };
             }
             (false, true) => {
                 return Failure::Unknown(format!(

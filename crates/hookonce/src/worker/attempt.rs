@@ -173,15 +173,17 @@ impl Attempt<'_> {
     /// How the attempt ends whose step failed; `excused` says that it is the sink's fault, and when
     /// the task comes again.
     fn failed(&self, gate: &Gate, failure: Failure, excused: Option<Duration>) -> Ended {
+        let holds = gate.options().on_unknown == OnUnknown::Hold;
         match (failure, excused) {
+            (Failure::Unavailable { error, may_have_happened: true, .. }, _) if holds => {
+                self.unknown(&error)
+            }
+            (Failure::Unknown(error), _) if holds => self.unknown(&error),
             (Failure::NotYet { after, error }, _) => self.put_off(after, error, true),
-            (Failure::Unavailable { error, retry_after }, Some(after)) => {
+            (Failure::Unavailable { error, retry_after, .. }, Some(after)) => {
                 self.put_off(after.max(retry_after.unwrap_or_default()), error, true)
             }
             (failure, Some(after)) => self.put_off(after, failure.error().to_owned(), true),
-            (Failure::Unknown(error), None) if gate.options().on_unknown == OnUnknown::Hold => {
-                self.unknown(&error)
-            }
             (failure, None) => {
                 let policy = &self.route.retry;
                 Ended::With(retry::outcome(policy, self.trial(), failure, fastrand::f64()))

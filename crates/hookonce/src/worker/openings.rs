@@ -10,14 +10,42 @@ use crate::gate::Gate;
 use crate::route::{Route, RouteWorker};
 use crate::store::ClaimRoute;
 
-/// Of so many tasks at once, one is of an event that is not urgent, where there is any.
+/// Of so many tasks, one is of an event that is not urgent, where there is any.
 const KEPT_OF: usize = 8;
 
-/// How many of so many places are kept for events that are not urgent: some, but never all, so that
-/// neither can starve the other. Of a single place it is every eighth turn.
-pub(super) fn kept(places: usize, turn: u64) -> usize {
-    let has_turn = places > 1 || turn.is_multiple_of(KEPT_OF as u64);
-    (places / KEPT_OF).max(usize::from(has_turn))
+/// What events that are not urgent have of some places: an eighth of them and of the claims, and
+/// never less than one, so that neither sort can starve the other.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Lower {
+    /// How many of them are being handled.
+    running: usize,
+    /// How many urgent ones are to be claimed before the next of them has a place kept, as far as it
+    /// has used up those that it had from the start.
+    debt: usize,
+}
+
+impl Lower {
+    /// How many of so many places are kept for them now.
+    pub(super) fn kept(self, places: usize) -> usize {
+        let most = (places / KEPT_OF).max(1);
+        let earned = (most * KEPT_OF).saturating_sub(self.debt) / KEPT_OF;
+        earned.min(most.saturating_sub(self.running))
+    }
+
+    /// Notes a claim.
+    pub(super) fn note_claim(&mut self, is_lower: bool) {
+        if is_lower {
+            self.running += 1;
+            self.debt += KEPT_OF;
+        } else {
+            self.debt = self.debt.saturating_sub(1);
+        }
+    }
+
+    /// Notes that one of them has ended.
+    pub(super) fn note_end(&mut self) {
+        self.running = self.running.saturating_sub(1);
+    }
 }
 
 /// The routes that tasks can be claimed for.
@@ -50,8 +78,8 @@ impl<'a> Openings<'a> {
         let mut own: Vec<&Route> =
             all.iter().filter(|route| route.worker == RouteWorker::Own).collect();
         // Whichever comes first may get the only place of a gate that it shares.
-        let turns = own.len().max(1) as u64;
-        own.rotate_left(usize::try_from(running.turn % turns).unwrap_or_default());
+        let turn = running.turn.checked_rem(own.len()).unwrap_or_default();
+        own.rotate_left(turn);
         let mut shares = HashMap::<*const Gate, Share>::new();
         for gate in own.iter().flat_map(|route| &route.steps) {
             let share = shares
@@ -100,12 +128,13 @@ impl<'a> Openings<'a> {
             }
         }
         let lower = running.lower_by_route.get(&route.name).copied().unwrap_or_default();
-        let reserve = route.capacity().map_or(0, |capacity| kept(capacity, running.turn));
+        let has_rate = route.steps.iter().any(|gate| gate.options().rate.is_some());
+        let places = route.capacity().or(has_rate.then_some(KEPT_OF));
         self.routes.push(ClaimRoute {
             name: route.name.clone(),
             lease: route.lease,
             limit,
-            reserve: reserve.saturating_sub(lower).min(limit),
+            reserve: places.map_or(0, |places| lower.kept(places).min(limit)),
         });
     }
 
@@ -119,13 +148,35 @@ impl<'a> Openings<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::kept;
+    use super::*;
 
     #[test]
-    fn a_place_is_kept_for_what_is_not_urgent_wherever_there_are_two() {
-        let cases = [(2, 1), (7, 1), (15, 1), (16, 2), (64, 8)];
-        assert_eq!(cases.map(|(places, _)| (places, kept(places, 3))), cases);
-        let of_one: usize = (0..80).map(|turn| kept(1, turn)).sum();
-        assert_eq!(of_one, 10);
+    fn an_eighth_of_the_places_is_kept_for_what_is_not_urgent_and_at_least_one() {
+        let cases = [(1, 1), (2, 1), (7, 1), (15, 1), (16, 2), (64, 8)];
+        assert_eq!(cases.map(|(places, _)| (places, Lower::default().kept(places))), cases);
+        let mut lower = Lower::default();
+        for _ in 0..5 {
+            lower.note_claim(true);
+        }
+        assert_eq!(lower.kept(64), 3);
+    }
+
+    /// However fast each is done, as behind a gate with a rate.
+    #[test]
+    fn of_the_claims_made_one_at_a_time_an_eighth_is_kept() {
+        for places in [1, 8, 64] {
+            let mut lower = Lower::default();
+            let mut n = 0;
+            for _ in 0..900 {
+                let is_lower = lower.kept(places) > 0;
+                lower.note_claim(is_lower);
+                if is_lower {
+                    n += 1;
+                    lower.note_end();
+                }
+            }
+            let more_at_first = places / KEPT_OF;
+            assert!((98..=102 + more_at_first).contains(&n), "{n} of 900 with {places} places");
+        }
     }
 }

@@ -55,3 +55,28 @@ fn a_message_does_not_wait_behind_a_flood_of_statuses_nor_they_behind_messages()
     let more = done() - before;
     assert!(more > 20, "{more} statuses were handled beside a thousand messages");
 }
+
+/// Each call is done at once, so that none of the statuses is ever being handled when a message comes.
+#[test]
+fn behind_a_sink_with_a_rate_messages_overtake_statuses_too() {
+    let bot = Bot::start(|_| DONE);
+    let sink = format!(
+        "[sinks.bot]\ntype = \"http\"\nurl = \"http://{}/\"\nrate = \"40/s\"\n\
+         [[routes]]\nname = \"bot\"\nsteps = [\"bot\"]\n",
+        bot.address
+    );
+    let stand = Stand::with(&sink);
+    let body = statuses(1000).next().unwrap();
+    assert_eq!(stand.post(body).counts(), (1000, 0));
+    bot.called(20);
+    let before = bot.calls().len();
+    let many: Vec<_> = (0..40).map(|n| (format!("1555014{n:04}"), format!("m{n}"))).collect();
+    let many = texts(many.iter().map(|(from, id)| (from.as_str(), id.as_str())));
+    assert_eq!(stand.post(many).counts(), (40, 0));
+    bot.called(before + 50);
+    let keys = bot.keys();
+    let messages =
+        keys[before..before + 50].iter().filter(|key| key.starts_with("message")).count();
+    assert!((30..=45).contains(&messages), "{messages} of 50 calls were for messages");
+    assert!(keys[before..before + 50].iter().any(|key| key.starts_with("status")));
+}

@@ -40,6 +40,24 @@ fn a_step_that_may_not_run_twice_is_held_when_no_answer_comes() {
     assert_eq!(outcomes(&stand.show(&message("a"))), ["dead", "dead", "completed"]);
 }
 
+/// A proxy doesn't know what its backend did; one that is out of service says that it did nothing.
+#[test]
+fn a_step_that_may_not_run_twice_is_held_when_a_proxy_gives_up_on_it() {
+    for (answer, expected) in [
+        ("502 Bad Gateway", vec!["dead"]),
+        ("504 Gateway Timeout", vec!["dead"]),
+        ("503 Service Unavailable", vec!["released", "completed"]),
+    ] {
+        let failed = format!("HTTP/1.1 {answer}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        let failed: &'static str = failed.leak();
+        let bot = Bot::start(move |call| if call.n == 1 { failed } else { DONE });
+        let stand = Stand::with(&held(&bot, ""));
+        assert_eq!(stand.post(texts([("1", "a")])).counts(), (1, 0));
+        stand.settle();
+        assert_eq!(outcomes(&stand.show(&message("a"))), expected, "{answer}");
+    }
+}
+
 #[test]
 fn a_step_that_may_not_run_twice_is_held_when_its_process_dies() {
     let gate = Gate::default();

@@ -37,7 +37,10 @@ pub(super) async fn judge(
             Err(Failure::NotYet { error, after: asked.unwrap_or(NOT_YET).max(NOT_YET_LEAST) })
         }
         code if permanent.contains(&code) => Err(Failure::Permanent(error)),
-        502..=504 => Err(Failure::Unavailable { error, retry_after: asked }),
+        // A proxy that got no good answer doesn't know what its backend did; 503 says that it did not.
+        code @ 502..=504 => {
+            Err(Failure::Unavailable { error, retry_after: asked, may_have_happened: code != 503 })
+        }
         // Redirects too: who is called has moved, which is for a person to configure.
         _ => Err(Failure::Transient { error, retry_after: asked }),
     }
