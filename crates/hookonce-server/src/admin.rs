@@ -17,18 +17,17 @@ mod router;
 mod steer;
 mod token;
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use hookonce::listener::{self, ListenerOptions};
-use hookonce::route::Route;
+use hookonce::route::{Route, RouteWorker};
 use hookonce::store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 
-use crate::config::{Config, WorkerName};
+use crate::config::Config;
 use host::Hosts;
 use token::Tokens;
 
@@ -44,9 +43,16 @@ const GRACE: Duration = Duration::from_secs(1);
 pub(crate) struct Admin {
     /// Where it listens.
     pub(crate) at: String,
-    settings: Arc<RwLock<Arc<Settings>>>,
     stop: watch::Sender<bool>,
     parts: JoinSet<()>,
+}
+
+/// Who may do what, by the configuration that is served.
+#[derive(Debug)]
+pub(crate) struct Access {
+    /// Where the listener was told to be.
+    listen: String,
+    settings: RwLock<Arc<Settings>>,
 }
 
 /// What a configuration says of the admin listener.
@@ -55,15 +61,13 @@ pub(crate) struct Settings {
     tokens: Tokens,
     hosts: Hosts,
     routes: Arc<[Route]>,
-    /// Names of the routes that are left to workers outside.
-    external: BTreeSet<String>,
 }
 
 /// What its requests share.
 #[derive(Debug, Clone)]
 struct Shared {
     store: Arc<dyn Store>,
-    settings: Arc<RwLock<Arc<Settings>>>,
+    access: Arc<Access>,
     metrics: Arc<Metrics>,
 }
 
@@ -71,14 +75,14 @@ impl Admin {
     /// Serves the API on so many connections of a listener, and what `health` answers.
     pub(crate) fn start(
         (listener, connections): (TcpListener, usize),
-        settings: Settings,
-        store: Arc<dyn Store>,
+        access: &Arc<Access>,
+        store: &Arc<dyn Store>,
         metrics: Arc<Metrics>,
         health: axum::Router,
     ) -> anyhow::Result<Self> {
         let at = listener.local_addr()?.to_string();
-        let settings = Arc::new(RwLock::new(Arc::new(settings)));
-        let shared = Shared { store, settings: settings.clone(), metrics: metrics.clone() };
+        let (access, store) = (access.clone(), store.clone());
+        let shared = Shared { store, access, metrics: metrics.clone() };
         let router = router::router(shared, health);
         let limits = ListenerOptions { connections, grace: GRACE, ..ListenerOptions::default() };
         let (stop, mut stopped) = watch::channel(false);
@@ -93,13 +97,7 @@ impl Admin {
                 () = metrics.keep_up() => {}
             }
         });
-        Ok(Self { at, settings, stop, parts })
-    }
-
-    /// Goes on by what another configuration says; requests that run are not disturbed.
-    #[expect(dead_code, reason = "for the reload of the configuration")]
-    pub(crate) fn set(&self, settings: Settings) {
-        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+        Ok(Self { at, stop, parts })
     }
 
     /// Returns when it has ended, which it doesn't by itself.
@@ -114,27 +112,39 @@ impl Admin {
     }
 }
 
-impl Settings {
+impl Access {
     /// Reads the configuration; `listen` is where the listener was told to be.
-    pub(crate) fn new(config: &Config, listen: &str, routes: Arc<[Route]>) -> anyhow::Result<Self> {
-        let external = config.routes.iter().filter(|route| route.worker == WorkerName::External);
-        Ok(Self {
-            tokens: Tokens::new(config)?,
-            hosts: Hosts::new(listen, &config.admin.hosts),
-            external: external.map(|route| route.name.clone()).collect(),
-            routes,
-        })
+    pub(crate) fn new(listen: &str, config: &Config, routes: Arc<[Route]>) -> anyhow::Result<Self> {
+        let settings = RwLock::new(Arc::new(Settings::new(listen, config, routes)?));
+        Ok(Self { listen: listen.to_owned(), settings })
+    }
+
+    /// Reads another configuration.
+    pub(crate) fn read(&self, config: &Config, routes: Arc<[Route]>) -> anyhow::Result<Settings> {
+        Settings::new(&self.listen, config, routes)
+    }
+
+    /// Goes on by another configuration; requests that run are not disturbed.
+    pub(crate) fn set(&self, settings: Settings) {
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+    }
+}
+
+impl Settings {
+    fn new(listen: &str, config: &Config, routes: Arc<[Route]>) -> anyhow::Result<Self> {
+        let hosts = Hosts::new(listen, &config.admin.hosts);
+        Ok(Self { tokens: Tokens::new(config)?, hosts, routes })
     }
 
     /// The route of this name, if it is left to workers outside.
     fn external(&self, name: &str) -> Option<&Route> {
-        let is_external = self.external.contains(name);
-        self.routes.iter().find(|route| is_external && *route.name == *name)
+        let is_external = |route: &&Route| route.worker == RouteWorker::External;
+        self.routes.iter().filter(is_external).find(|route| *route.name == *name)
     }
 }
 
 impl Shared {
     fn settings(&self) -> Arc<Settings> {
-        self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.access.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

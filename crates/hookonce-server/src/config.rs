@@ -7,9 +7,12 @@ mod check;
 mod document;
 mod later;
 mod problem;
+mod program;
 mod quantity;
 mod section;
+mod sink;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use hookonce::scheme::Secret;
@@ -18,12 +21,13 @@ use document::{Document, Lines, Table, join};
 
 pub(crate) use document::nearest;
 pub(crate) use problem::{Problem, Problems};
-pub(crate) use quantity::Period;
+pub(crate) use quantity::{Period, Rate};
 pub(crate) use section::{
-    AdminConfig, HttpConfig, Named, OnDead, OrderName, RetentionConfig, RoleName, RootConfig,
-    RouteConfig, SchemeName, Section, ServerConfig, SinkConfig, SourceConfig, TokenConfig,
-    WorkerConfig, WorkerName, sections,
+    AckName, AdminConfig, Named, OnDead, OrderName, RetentionConfig, RoleName, RootConfig,
+    RouteConfig, SchemeName, Section, ServerConfig, SourceConfig, TokenConfig, WorkerConfig,
+    WorkerName, sections,
 };
+pub(crate) use sink::{ExecConfig, HttpConfig, OnUnknownName, SinkConfig};
 
 /// The name of the configuration file that is looked for in the current directory.
 pub(crate) const FILE: &str = "hookonce.toml";
@@ -157,12 +161,26 @@ pub(crate) fn log_filter() -> String {
     environment("HOOKONCE_LOG").unwrap_or_else(|| "info".to_owned())
 }
 
-/// The one door to the environment. A blank variable counts as none, but for secrets, which say so.
+/// The `PATH` that commands get, and are looked for in.
+pub(crate) fn search_path() -> Option<OsString> {
+    variable("PATH")
+}
+
+/// The `HOME` that commands get.
+pub(crate) fn home() -> Option<OsString> {
+    variable("HOME")
+}
+
+/// A variable as text. A blank one counts as none, but for secrets, which say so.
 fn environment(name: &str) -> Option<String> {
-    #[expect(clippy::disallowed_methods, reason = "this is the configuration's door")]
-    let value = std::env::var(name).ok()?;
+    let value = variable(name)?.into_string().ok()?;
     let is_ours = name.starts_with("HOOKONCE_");
     (!is_ours || !value.trim().is_empty()).then_some(value)
+}
+
+/// The one door to the environment.
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
 }
 
 fn read(place: &Place) -> Result<String, Problems> {
@@ -258,10 +276,11 @@ fn read_sinks(document: &mut Document, root: &mut Table<'_>) -> Option<Named<Sin
     for (name, mut table) in document.named("sinks", root) {
         let path = join("sinks", &name);
         check::name(document, &path, &name);
-        let word = document.word(&path, "type", &table, &["http", "sql", "log"]);
+        let word = document.word(&path, "type", &table, &["http", "exec", "sql", "log"]);
         table.remove("type");
         let sink = match word {
             Some("http") => document.read(&path, table).map(SinkConfig::Http),
+            Some("exec") => document.read(&path, table).map(SinkConfig::Exec),
             Some("sql") => document.read(&path, table).map(SinkConfig::Sql),
             Some("log") => document.read(&path, table).map(SinkConfig::Log),
             _ => None,

@@ -8,10 +8,12 @@ mod curl;
 mod development;
 mod out;
 mod reference;
+mod reload;
 mod serve;
 mod wiring;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser as _;
 
@@ -22,6 +24,9 @@ use out::{Format, Reported};
 /// A request is allocated on one thread and freed on another, for which this allocator is made.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// How long what is cut off at the end may take to be gone.
+const CUT_OFF: Duration = Duration::from_millis(500);
 
 fn main() -> ExitCode {
     // Clap itself answers --help with 0 and wrong usage with 2.
@@ -61,7 +66,8 @@ fn run(cli: Cli, format: Format) -> anyhow::Result<()> {
         Command::Completions { shell } => commands::completions::run(shell),
         Command::Reference { page } => reference::run(page),
     };
-    // What still runs past the grace time is cut off; its claim lapses.
-    runtime.shutdown_background();
+    // What still runs past the grace time is cut off; its claim lapses. The wait is for its steps to
+    // be dropped: the process of a command is killed by that, and would else outlive this one.
+    runtime.shutdown_timeout(CUT_OFF);
     done
 }

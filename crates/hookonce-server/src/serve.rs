@@ -9,7 +9,7 @@ use hookonce::janitor::{Janitor, JanitorOptions};
 use hookonce::listener::{self, ListenerOptions};
 use hookonce::receiver::{Receiver, ReceiverOptions};
 use hookonce::route::Route;
-use hookonce::store::{Clock, Retention, Store};
+use hookonce::store::{Clock, Store};
 use hookonce::worker::{Worker, WorkerOptions};
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -17,13 +17,14 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing_subscriber::EnvFilter;
 
-use crate::admin::{self, Admin, Metrics};
+use crate::admin::{Access, Admin, Metrics};
 use crate::cli::{LogFormat, ServeOptions};
 use crate::config::{self, Config, DEVELOPMENT_FILE, Place};
 use crate::curl::{self, webhook_url};
 use crate::development;
 use crate::out::{self, Format};
-use crate::wiring;
+use crate::reload::Parts;
+use crate::wiring::{self, Gates};
 
 /// What requests and the janitor may still take once the worker's grace time is over.
 const LAST_MOMENTS: Duration = Duration::from_secs(5);
@@ -61,20 +62,27 @@ pub(crate) async fn run(
     }
     let listen = options.listen.as_deref().unwrap_or(&config.server.listen);
     let admin_listen = options.admin_listen.as_deref().unwrap_or(&config.server.admin_listen);
+    let (listen, admin_listen) = (listen.to_owned(), admin_listen.to_owned());
+    let grace = config.worker.grace.get();
     let mut server = tokio::select! {
-        started = Server::start(&config, listen, admin_listen, metrics) => started?,
-        () = signals.next() => return Ok(()),
+        started = Server::start(config, &listen, &admin_listen, metrics) => started?,
+        () = signals.stop() => return Ok(()),
     };
-    say_where(place, &config, (&server.at, &server.admin.at), format)?;
-    tokio::select! {
-        () = signals.next() => {}
-        ended = server.parts.join_next() => return Err(early_end(ended)),
-        ended = server.admin.ended() => return Err(early_end(ended)),
+    say_where(place, &server.parts.config, (&server.at, &server.admin.at), format)?;
+    loop {
+        tokio::select! {
+            signal = signals.next() => match signal {
+                Signal::Stop => break,
+                Signal::Reload => server.parts.reload(place).await,
+            },
+            ended = server.running.join_next() => return Err(early_end(ended)),
+            ended = server.admin.ended() => return Err(early_end(ended)),
+        }
     }
     tracing::info!("stopping: finishing what runs");
     tokio::select! {
-        stopped = server.stop(config.worker.grace.get()) => stopped?,
-        () = signals.next() => return Err(anyhow!("told twice to stop: stopped at once")),
+        stopped = server.stop(grace) => stopped?,
+        () = signals.stop() => return Err(anyhow!("told twice to stop: stopped at once")),
     }
     tracing::info!("stopped");
     Ok(())
@@ -85,57 +93,49 @@ pub(crate) async fn run(
 struct Server {
     /// Where it listens.
     at: String,
-    receiver: Arc<Receiver>,
-    /// Answers until all other parts have stopped.
+    parts: Parts,
+    /// Answers until everything else has stopped.
     admin: Admin,
     /// Tells every part to stop.
     stop: watch::Sender<bool>,
-    parts: JoinSet<()>,
+    running: JoinSet<()>,
 }
 
 impl Server {
     async fn start(
-        config: &Config,
+        config: Config,
         listen: &str,
         admin_listen: &str,
         metrics: Arc<Metrics>,
     ) -> anyhow::Result<Self> {
-        let sources = wiring::sources(config)?;
+        let sources = wiring::sources(&config)?;
         let listener = bind(listen, "listen").await?;
         let admin_listener = bind(admin_listen, "admin-listen").await?;
-        let store: Arc<dyn Store> = Arc::new(wiring::open(config).await?);
-        let routes = wiring::routes(config, &store)?;
-        wiring::mirror(&*store, config, &routes).await?;
-        let options = receiver_options(config);
+        let store: Arc<dyn Store> = Arc::new(wiring::open(&config).await?);
+        let (routes, gates) = wiring::routes(&config, &store, &Gates::new())?;
+        wiring::mirror(&*store, &config, &routes).await?;
+        let options = receiver_options(&config);
+        let access = Arc::new(Access::new(admin_listen, &config, routes.clone())?);
         let receiver = Receiver::new(store.clone(), sources, routes.clone(), options);
+        let worker = Arc::new(worker(&config, &store, &routes));
+        let janitor = Arc::new(janitor(&config, &store, routes));
         let at = listener.local_addr()?.to_string();
+        let parts = Parts { store, receiver, worker, janitor, access, gates, config };
         let (stop, stopped) = watch::channel(false);
-        let mut parts = JoinSet::new();
-        let until = until_told(stopped.clone());
-        let webhooks = receiver.clone().router();
-        let limits = ListenerOptions {
-            grace: config.worker.grace.get(),
-            connections: connections(),
-            ..ListenerOptions::default()
-        };
-        parts.spawn(async move {
-            listener::serve(listener, webhooks, limits, until).await;
-        });
-        start_work(&mut parts, config, &store, &routes, &stopped);
-        let settings = admin::Settings::new(config, admin_listen, routes)?;
-        let health = receiver.clone().health_router();
         let admin_listener = (admin_listener, admin_connections());
-        let admin = Admin::start(admin_listener, settings, store, metrics, health)?;
-        Ok(Self { at, receiver, admin, stop, parts })
+        let health = parts.receiver.clone().health_router();
+        let admin = Admin::start(admin_listener, &parts.access, &parts.store, metrics, health)?;
+        let running = parts.run(listener, &stopped);
+        Ok(Self { at, parts, admin, stop, running })
     }
 
     /// Turns readiness red, claims and accepts nothing more, and waits for what runs, up to the
     /// grace time and a moment; what runs still is cut off then, and its claims lapse.
     async fn stop(mut self, grace: Duration) -> anyhow::Result<()> {
-        self.receiver.set_draining();
+        self.parts.receiver.set_draining();
         self.stop.send_replace(true);
         let all = async {
-            while let Some(ended) = self.parts.join_next().await {
+            while let Some(ended) = self.running.join_next().await {
                 ended.context("a part of the server broke down while stopping")?;
             }
             anyhow::Ok(())
@@ -152,42 +152,37 @@ impl Server {
     }
 }
 
-/// Starts the worker and the janitor.
-fn start_work(
-    parts: &mut JoinSet<()>,
-    config: &Config,
-    store: &Arc<dyn Store>,
-    routes: &Arc<[Route]>,
-    stopped: &watch::Receiver<bool>,
-) {
+impl Parts {
+    /// Starts everything that runs until it is told to stop.
+    fn run(&self, listener: TcpListener, stopped: &watch::Receiver<bool>) -> JoinSet<()> {
+        let mut running = JoinSet::new();
+        let grace = self.config.worker.grace.get();
+        let limits =
+            ListenerOptions { grace, connections: connections(), ..ListenerOptions::default() };
+        let (webhooks, until) = (self.receiver.clone().router(), until_told(stopped.clone()));
+        running.spawn(async move {
+            listener::serve(listener, webhooks, limits, until).await;
+        });
+        let (worker, stop) = (self.worker.clone(), stopped.clone());
+        running.spawn(async move { worker.run(stop, grace).await });
+        let (janitor, stop) = (self.janitor.clone(), stopped.clone());
+        running.spawn(async move { janitor.run(stop).await });
+        running
+    }
+}
+
+fn worker(config: &Config, store: &Arc<dyn Store>, routes: &Arc<[Route]>) -> Worker {
     let options = WorkerOptions {
         name: worker_name().into(),
         slots: config.worker.slots,
-        reserve: reserve(config.worker.slots),
         poll: config.worker.poll.get(),
     };
-    let own = routes.iter().filter(|route| !wiring::is_external(config, &route.name)).cloned();
-    let worker = Worker::new(store.clone(), own.collect(), options);
-    let (stop, grace) = (stopped.clone(), config.worker.grace.get());
-    parts.spawn(async move { worker.run(stop, grace).await });
-    let retention = Retention {
-        payload: config.retention.payload.get(),
-        key: config.retention.key.get(),
-        dead: config.retention.dead.get(),
-    };
-    let janitor = Janitor::new(
-        store.clone(),
-        routes.clone(),
-        JanitorOptions { poll: config.worker.poll.get(), retention },
-    );
-    let stop = stopped.clone();
-    parts.spawn(async move { janitor.run(stop).await });
+    Worker::new(store.clone(), routes.clone(), options)
 }
 
-/// How many slots are kept for what is not urgent, so that a flood of messages doesn't starve it. A
-/// worker of one slot has none to keep: what is urgent would never be handled.
-fn reserve(slots: usize) -> usize {
-    (slots / 8).max(usize::from(slots > 1))
+fn janitor(config: &Config, store: &Arc<dyn Store>, routes: Arc<[Route]>) -> Janitor {
+    let (poll, retention) = (config.worker.poll.get(), wiring::retention(config));
+    Janitor::new(store.clone(), routes, JanitorOptions { poll, retention })
 }
 
 fn early_end(ended: Option<Result<(), tokio::task::JoinError>>) -> anyhow::Error {
@@ -223,6 +218,7 @@ fn receiver_options(config: &Config) -> ReceiverOptions {
     ReceiverOptions {
         body_limit: usize::try_from(config.server.body_limit.get()).unwrap_or(usize::MAX),
         ack_timeout: config.server.ack_timeout.get(),
+        handled_timeout: config.server.handled_timeout.get(),
         ..ReceiverOptions::default()
     }
 }
@@ -313,13 +309,24 @@ fn admin_connections() -> usize {
     (connections() / 16).max(4)
 }
 
-/// The signals that tell the server to stop.
+/// What a signal tells the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Signal {
+    /// To finish what runs and end.
+    Stop,
+    /// To read its configuration anew.
+    Reload,
+}
+
+/// The signals that the server listens to.
 #[derive(Debug)]
 struct Signals {
     #[cfg(unix)]
     terminate: tokio::signal::unix::Signal,
     #[cfg(unix)]
     interrupt: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    hangup: tokio::signal::unix::Signal,
     /// A write beyond a limit of file size: unwatched it ends the process, watched the write fails
     /// and is answered as on a full disk.
     #[cfg(unix)]
@@ -333,14 +340,16 @@ impl Signals {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
+            hangup: signal(SignalKind::hangup())?,
             _file_size: signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?,
         })
     }
 
-    async fn next(&mut self) {
+    async fn next(&mut self) -> Signal {
         tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => Signal::Stop,
+            _ = self.interrupt.recv() => Signal::Stop,
+            _ = self.hangup.recv() => Signal::Reload,
         }
     }
 }
@@ -351,21 +360,18 @@ impl Signals {
         Ok(Self {})
     }
 
-    async fn next(&mut self) {
+    async fn next(&mut self) -> Signal {
         // Where Ctrl-C can't be watched nothing can be waited for.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
+        Signal::Stop
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::reserve;
-
-    #[test]
-    fn a_slot_is_kept_for_what_is_not_urgent_wherever_there_are_two() {
-        let cases = [(1, 0), (2, 1), (7, 1), (15, 1), (16, 2), (64, 8)];
-        assert_eq!(cases.map(|(slots, _)| (slots, reserve(slots))), cases);
+impl Signals {
+    /// Waits to be told to stop.
+    async fn stop(&mut self) {
+        while self.next().await != Signal::Stop {}
     }
 }

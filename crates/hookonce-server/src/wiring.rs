@@ -1,25 +1,28 @@
 //! Makes what the library needs out of the configuration: sources, routes and their sinks.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
-use hookonce::receiver::Source;
+use hookonce::gate::{Gate, GateOptions, OnUnknown};
+use hookonce::receiver::{Ack, Source};
 use hookonce::retry::RetryPolicy;
-use hookonce::route::{Order, Route};
+use hookonce::route::{Order, Route, RouteWorker};
 use hookonce::scheme::meta::Meta;
-use hookonce::scheme::{Proof, Scheme};
+use hookonce::scheme::{Proof, Scheme, Secret};
+use hookonce::sink::exec::{ExecOptions, ExecSink};
 use hookonce::sink::http::{HttpOptions, HttpSink, SignAs};
 use hookonce::sink::log::LogSink;
 use hookonce::sink::sql::SqlSink;
 use hookonce::step::Step;
 use hookonce::store::sqlite::{SqliteOptions, SqliteStore};
-use hookonce::store::{Clock, MirrorRoute, MirrorSource, Store, StoreError};
+use hookonce::store::{Clock, MirrorRoute, MirrorSource, Retention, Store, StoreError};
 use hookonce::task::DeadLane;
 
 use crate::config::{
-    Config, HttpConfig, OnDead, OrderName, RouteConfig, SchemeName, SinkConfig, SourceConfig,
-    WorkerName,
+    self, AckName, Config, ExecConfig, HttpConfig, OnDead, OnUnknownName, OrderName, Period, Rate,
+    RouteConfig, SchemeName, SinkConfig, SourceConfig, WorkerName,
 };
 use crate::out;
 
@@ -66,6 +69,10 @@ pub(crate) fn sources(config: &Config) -> anyhow::Result<Vec<Source>> {
             name: name.as_str().into(),
             scope: scope(name, source),
             scheme: scheme(config, name, source)?,
+            ack: match source.ack {
+                AckName::Stored => Ack::Stored,
+                AckName::Handled => Ack::Handled,
+            },
         })
     };
     config.sources.iter().map(source).collect()
@@ -91,21 +98,58 @@ pub(crate) fn scheme(
     }
 }
 
-/// Makes every route with its sinks; a sink that several routes name is one sink.
-pub(crate) fn routes(config: &Config, store: &Arc<dyn Store>) -> anyhow::Result<Arc<[Route]>> {
-    let mut sinks = std::collections::BTreeMap::new();
+/// The sinks of a configuration behind their gates, by name, each with what it was made from.
+pub(crate) type Gates = BTreeMap<String, (Made, Arc<Gate>)>;
+
+/// What a sink is made from: its section, and the secret it names, which may change by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Made {
+    section: String,
+    secret: Option<Secret>,
+}
+
+/// Makes every route with its sinks. A sink that is among `before` and has not changed is that one.
+pub(crate) fn routes(
+    config: &Config,
+    store: &Arc<dyn Store>,
+    before: &Gates,
+) -> anyhow::Result<(Arc<[Route]>, Gates)> {
+    let mut gates = Gates::new();
     for (name, written) in &config.sinks {
-        sinks.insert(name, sink(config, store, written).with_context(|| format!("sink `{name}`"))?);
+        let made = made(config, written).map_err(|error| anyhow!("sink `{name}`: {error}"))?;
+        let gate = match before.get(name) {
+            Some((as_before, gate)) if *as_before == made => gate.clone(),
+            _ => gate(config, store, (name, written))?,
+        };
+        gates.insert(name.clone(), (made, gate));
     }
     let with_steps = |written: &RouteConfig| {
         let step = |name: &String| {
-            let sink = sinks.get(name).ok_or_else(|| anyhow!("there is no sink `{name}`"))?;
-            Ok((Arc::from(name.as_str()), sink.clone()))
+            let (_, gate) = gates.get(name).ok_or_else(|| anyhow!("there is no sink `{name}`"))?;
+            Ok(gate.clone())
         };
         let steps = written.steps.iter().map(step).collect::<anyhow::Result<_>>()?;
         Ok(Route { steps, ..route(written) })
     };
-    config.routes.iter().map(with_steps).collect()
+    let routes = config.routes.iter().map(with_steps).collect::<anyhow::Result<_>>()?;
+    Ok((routes, gates))
+}
+
+fn made(config: &Config, written: &SinkConfig) -> Result<Made, String> {
+    let secret = match written {
+        SinkConfig::Http(HttpConfig { secret: Some(secret), .. }) => Some(config.secret(secret)?),
+        _ => None,
+    };
+    Ok(Made { section: format!("{written:?}"), secret })
+}
+
+/// How long things are kept.
+pub(crate) fn retention(config: &Config) -> Retention {
+    Retention {
+        payload: config.retention.payload.get(),
+        key: config.retention.key.get(),
+        dead: config.retention.dead.get(),
+    }
 }
 
 /// Makes a route without its steps: what it takes, and its policy.
@@ -122,18 +166,18 @@ pub(crate) fn route(written: &RouteConfig) -> Route {
         retry: RetryPolicy {
             min: written.retry_min.get(),
             max: written.retry_max.get(),
+            max_age: written.max_age.map(Period::get),
             on_dead: match written.on_dead {
                 OnDead::Pass => DeadLane::Pass,
                 OnDead::Hold => DeadLane::Hold,
             },
         },
+        worker: match written.worker {
+            WorkerName::Server => RouteWorker::Own,
+            WorkerName::External => RouteWorker::External,
+        },
         ..Route::new(written.name.as_str())
     }
-}
-
-/// Whether a route is left to workers outside.
-pub(crate) fn is_external(config: &Config, route: &str) -> bool {
-    config.routes.iter().any(|known| known.name == route && known.worker == WorkerName::External)
 }
 
 /// Keeps the configuration's sources and routes beside the events.
@@ -155,7 +199,7 @@ pub(crate) async fn mirror(
         retry_max: route.retry.max,
         holds: route.retry.on_dead == DeadLane::Hold,
         ordered: route.order == Order::Lane,
-        external: is_external(config, &route.name),
+        external: route.worker == RouteWorker::External,
     };
     let sources: Vec<_> = config.sources.iter().map(source).collect();
     let routes: Vec<_> = routes.iter().map(route).collect();
@@ -173,6 +217,39 @@ pub(crate) fn scope(name: &str, source: &SourceConfig) -> Arc<str> {
     source.scope.as_deref().unwrap_or(name).into()
 }
 
+/// Makes a sink with what limits it.
+fn gate(
+    config: &Config,
+    store: &Arc<dyn Store>,
+    (name, written): (&String, &SinkConfig),
+) -> anyhow::Result<Arc<Gate>> {
+    let options = match written {
+        SinkConfig::Http(http) => GateOptions {
+            concurrency: Some(http.concurrency),
+            rate: http.rate.map(Rate::a_second),
+            on_unknown: on_unknown(http.on_unknown),
+        },
+        SinkConfig::Exec(exec) => GateOptions {
+            concurrency: Some(exec.concurrency),
+            rate: exec.rate.map(Rate::a_second),
+            on_unknown: on_unknown(exec.on_unknown),
+        },
+        SinkConfig::Sql(sql) => {
+            GateOptions { rate: sql.rate.map(Rate::a_second), ..GateOptions::default() }
+        }
+        SinkConfig::Log(_) => GateOptions::default(),
+    };
+    let step = sink(config, store, written).with_context(|| format!("sink `{name}`"))?;
+    Ok(Gate::limited(name.as_str(), step, options))
+}
+
+fn on_unknown(name: OnUnknownName) -> OnUnknown {
+    match name {
+        OnUnknownName::Retry => OnUnknown::Retry,
+        OnUnknownName::Hold => OnUnknown::Hold,
+    }
+}
+
 fn sink(
     config: &Config,
     store: &Arc<dyn Store>,
@@ -180,16 +257,28 @@ fn sink(
 ) -> anyhow::Result<Arc<dyn Step>> {
     match written {
         SinkConfig::Http(http) => http_sink(config, http),
+        SinkConfig::Exec(exec) => exec_sink(config, exec),
         SinkConfig::Sql(sql) => Ok(Arc::new(SqlSink::new(sql.statement.as_str()))),
         SinkConfig::Log(_) => Ok(Arc::new(LogSink::new(store.clone(), out::standard_output()))),
     }
+}
+
+fn exec_sink(config: &Config, exec: &ExecConfig) -> anyhow::Result<Arc<dyn Step>> {
+    let options = ExecOptions {
+        // An empty path would be no directory.
+        directory: Path::new(".").join(&config.dir),
+        timeout: exec.timeout.get(),
+        path: config::search_path(),
+        home: config::home(),
+        ..ExecOptions::new(exec.command.iter())
+    };
+    Ok(Arc::new(ExecSink::new(options)?))
 }
 
 fn http_sink(config: &Config, http: &HttpConfig) -> anyhow::Result<Arc<dyn Step>> {
     let secret = http.secret.as_ref().map(|written| config.secret(written));
     let options = HttpOptions {
         timeout: http.timeout.get(),
-        concurrency: http.concurrency,
         permanent: http.permanent.clone(),
         secret: secret.transpose().map_err(|error| anyhow!("`secret`: {error}"))?,
         sign_as: http.sign_as.map(|scheme| match scheme {

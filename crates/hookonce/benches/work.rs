@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hookonce::event::{EventId, Key, Kind, Lane, NewEvent, Priority};
+use hookonce::gate::Gate;
 use hookonce::route::Route;
 use hookonce::sink::sql::SqlSink;
 use hookonce::store::sqlite::{SqliteOptions, SqliteStore};
@@ -74,8 +75,7 @@ async fn through_a_statement(events: usize) {
     );
 
     let statement = "insert into ledger values (:id, :element ->> '$.text.body')";
-    let step = Arc::new(SqlSink::new(statement));
-    let steps = vec![("ledger".into(), step as Arc<dyn hookonce::step::Step>)];
+    let steps = vec![Gate::new("ledger", SqlSink::new(statement))];
     let routes: Arc<[Route]> = Arc::from([Route { steps, ..Route::new("r") }]);
     let worker = Worker::new(store.clone(), routes, WorkerOptions::new("bench"));
     let (end, shutdown) = watch::channel(false);

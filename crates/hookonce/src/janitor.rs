@@ -5,13 +5,13 @@
 
 mod suspects;
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use tokio::sync::{Mutex, watch};
 
-use crate::retry::{self, RetryPolicy};
+use crate::retry::{self, RetryPolicy, Trial};
 use crate::route::Route;
 use crate::step::Failure;
 use crate::store::{Retention, Store, StoreError};
@@ -30,7 +30,7 @@ const PRUNE_LIMIT: usize = 500;
 const TIDY_EVERY: Duration = Duration::from_secs(60);
 
 /// How the janitor works.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct JanitorOptions {
     /// How often it looks for lapsed claims.
     pub poll: Duration,
@@ -42,15 +42,25 @@ pub struct JanitorOptions {
 #[derive(Debug)]
 pub struct Janitor {
     store: Arc<dyn Store>,
-    routes: Arc<[Route]>,
-    options: JanitorOptions,
+    plan: RwLock<(Arc<[Route]>, Retention)>,
+    poll: Duration,
     suspects: Mutex<Suspects>,
 }
 
 impl Janitor {
     /// A janitor that finishes lapsed claims by these routes' policies.
     pub fn new(store: Arc<dyn Store>, routes: Arc<[Route]>, options: JanitorOptions) -> Self {
-        Self { store, routes, options, suspects: Mutex::default() }
+        let JanitorOptions { poll, retention } = options;
+        Self { store, plan: RwLock::new((routes, retention)), poll, suspects: Mutex::default() }
+    }
+
+    /// Works by these policies from now on.
+    pub fn set_plan(&self, routes: Arc<[Route]>, retention: Retention) {
+        *self.plan.write().unwrap_or_else(PoisonError::into_inner) = (routes, retention);
+    }
+
+    fn plan(&self) -> (Arc<[Route]>, Retention) {
+        self.plan.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Works until `shutdown` turns true.
@@ -68,7 +78,7 @@ impl Janitor {
             tokio::select! {
                 _ = shutdown.wait_for(|down| *down) => {}
                 // What it holds itself must not lapse in between.
-                () = tokio::time::sleep(self.options.poll.min(LEASE / 3)) => {}
+                () = tokio::time::sleep(self.poll.min(LEASE / 3)) => {}
             }
         }
         if let Err(error) = self.suspects.lock().await.give_up(&*self.store).await {
@@ -115,18 +125,23 @@ impl Janitor {
 
     /// How the attempt of a lapsed claim ends.
     fn outcome(&self, claim: &Claim) -> Outcome {
-        let route = self.routes.iter().find(|route| route.name == claim.route);
+        let (routes, _) = self.plan();
+        let route = routes.iter().find(|route| route.name == claim.route);
         // A route that is gone from the configuration has no policy but the default.
         let policy = route.map_or_else(RetryPolicy::default, |route| route.retry.clone());
         let failure = Failure::transient("worker lost: its lease ended before it finished");
-        retry::outcome(&policy, claim.attempt, claim.max_attempts, failure, fastrand::f64())
+        let age = claim.claimed_at.duration_since(claim.event.received_at);
+        let age = Duration::try_from(age).unwrap_or_default();
+        let trial = Trial { attempt: claim.attempt, max_attempts: claim.max_attempts, age };
+        retry::outcome(&policy, trial, failure, fastrand::f64())
     }
 
     /// Folds and prunes, a little at a time, until there is nothing left to do.
     pub async fn tidy(&self) -> Result<(), StoreError> {
         while !self.store.fold(PRUNE_LIMIT).await? {}
         loop {
-            let pruned = self.store.prune(&self.options.retention, PRUNE_LIMIT).await?;
+            let (_, retention) = self.plan();
+            let pruned = self.store.prune(&retention, PRUNE_LIMIT).await?;
             telemetry::pruned(pruned);
             if !pruned.more {
                 return Ok(());

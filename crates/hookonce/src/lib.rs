@@ -25,7 +25,7 @@
 //! |---|---|---|
 //! | [`Scheme`] | bytes of a request into proven [events](event); pure | [`scheme::meta`] |
 //! | [`Store`] | everything that is remembered; each method is one atomic step | [`store::sqlite`] |
-//! | [`Step`] | a claimed event into an effect in the world | [`sink`]: HTTP, SQL, log |
+//! | [`Step`] | a claimed event into an effect in the world | [`sink`]: HTTP, commands, SQL, log |
 //!
 //! A [`Route`](route::Route) says which events go through which steps. Every route that takes an
 //! event has a [task] for it, independent of the others.
@@ -38,11 +38,12 @@
 //! use std::{sync::Arc, time::Duration};
 //!
 //! use hookonce::async_trait;
+//! use hookonce::gate::Gate;
 //! use hookonce::janitor::{Janitor, JanitorOptions};
-//! use hookonce::receiver::{Receiver, ReceiverOptions, Source};
+//! use hookonce::receiver::{Ack, Receiver, ReceiverOptions, Source};
 //! use hookonce::route::Route;
 //! use hookonce::scheme::{Proof, Secret, meta::Meta};
-//! use hookonce::step::{Failure, Step, StepContext};
+//! use hookonce::step::{Done, Failure, Step, StepContext};
 //! use hookonce::store::{Retention, sqlite::{SqliteOptions, SqliteStore}};
 //! use hookonce::worker::{Worker, WorkerOptions};
 //!
@@ -52,13 +53,13 @@
 //!
 //! #[async_trait]
 //! impl Step for Reply {
-//!     async fn run(&self, context: &StepContext<'_>) -> Result<Option<String>, Failure> {
+//!     async fn run(&self, context: &StepContext<'_>) -> Result<Done, Failure> {
 //!         // `?` on any error means: try again later.
 //!         let webhook: serde_json::Value = serde_json::from_str(context.payload())?;
 //!         // Whoever you call tells a second try of this step by this key.
 //!         let key = context.idempotency_key();
 //!         println!("answering {} under {key}", webhook["entry"][0]["id"]);
-//!         Ok(None)
+//!         Ok(Done::PLAIN)
 //!     }
 //! }
 //!
@@ -73,10 +74,11 @@
 //!     name: "whatsapp".into(),
 //!     scope: "whatsapp".into(),
 //!     scheme: Arc::new(Meta::new(Proof::Secrets(vec![secret]), None)),
+//!     ack: Ack::Stored,
 //! };
 //! let routes: Arc<[Route]> = Arc::from([Route {
 //!     kinds: Some(vec!["message.*".into()]),
-//!     steps: vec![("reply".into(), Arc::new(Reply) as Arc<dyn Step>)],
+//!     steps: vec![Gate::new("reply", Reply)],
 //!     ..Route::new("bot")
 //! }]);
 //!
@@ -105,8 +107,10 @@
 //! [`finish_in`](store::sqlite::SqliteStore::finish_in) and [`sink::sql`] make effect and
 //! completion one transaction.
 
+mod breaker;
 pub mod element;
 pub mod event;
+pub mod gate;
 pub mod janitor;
 pub mod listener;
 pub mod receiver;

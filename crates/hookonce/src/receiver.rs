@@ -4,12 +4,13 @@
 //! header, redirects nobody, and tells whoever isn't proven nothing about secrets or keys.
 
 mod body;
+mod handling;
 mod rejection;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use axum::extract::State;
@@ -18,12 +19,14 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use tokio::time::Instant;
 
+use crate::event::NewEvent;
 use crate::route::{self, Route};
 use crate::scheme::{Challenge, Origin, Scheme};
-use crate::store::{Arrival, Clock, Store};
+use crate::store::{Arrival, Clock, Store, StoreError};
 use crate::telemetry::{self, SourceMeter};
 
 use body::Budget;
+use handling::{Before, Handled, Handling};
 pub use rejection::Rejection;
 
 /// How much earlier than the sender's time limit the store's ends: what the answer itself needs.
@@ -36,8 +39,8 @@ const METHODS: &str = "GET, HEAD, POST, OPTIONS";
 /// Takes the webhooks of all sources.
 pub struct Receiver {
     store: Arc<dyn Store>,
-    sources: HashMap<Arc<str>, Entrance>,
-    routes: Arc<[Route]>,
+    plan: RwLock<Arc<Plan>>,
+    handling: Handling,
     options: ReceiverOptions,
     budget: Arc<Budget>,
     draining: AtomicBool,
@@ -52,6 +55,19 @@ pub struct Source {
     pub scope: Arc<str>,
     /// How its sender signs and shapes requests.
     pub scheme: Arc<dyn Scheme>,
+    /// When its sender is answered 200.
+    pub ack: Ack,
+}
+
+/// When a sender is answered 200.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ack {
+    /// Once its events are stored.
+    #[default]
+    Stored,
+    /// Once every task of its events is completed or dead; 503 as soon as an attempt fails, or after
+    /// [`ReceiverOptions::handled_timeout`].
+    Handled,
 }
 
 /// Limits of the receiver.
@@ -61,8 +77,11 @@ pub struct ReceiverOptions {
     pub body_limit: usize,
     /// How long a whole body may take to arrive.
     pub body_timeout: Duration,
-    /// How long after the end of its body a request is answered at the latest.
+    /// How long after the end of its body a request is stored or answered 503.
     pub ack_timeout: Duration,
+    /// How long after the end of its body a request is answered at the latest whose sender waits for
+    /// its events to be handled.
+    pub handled_timeout: Duration,
     /// Bytes of bodies that are held at once, over all requests.
     pub bytes_in_flight: usize,
     /// Stamps each request.
@@ -75,6 +94,7 @@ impl Default for ReceiverOptions {
             body_limit: 4 << 20,
             body_timeout: Duration::from_secs(10),
             ack_timeout: Duration::from_secs(3),
+            handled_timeout: Duration::from_secs(10),
             bytes_in_flight: 128 << 20,
             clock: Clock::system(),
         }
@@ -88,6 +108,12 @@ pub struct Receipt {
     pub new: usize,
     /// Events stored before, mismatches and repeats within the request included.
     pub duplicates: usize,
+}
+
+/// What comes in where, and who wants it; replaced as a whole.
+struct Plan {
+    sources: HashMap<Arc<str>, Entrance>,
+    routes: Arc<[Route]>,
 }
 
 /// A source with its counters.
@@ -104,18 +130,25 @@ impl Receiver {
         routes: Arc<[Route]>,
         options: ReceiverOptions,
     ) -> Arc<Self> {
-        let entrance = |source: Source| {
-            let meter = SourceMeter::new(source.name.clone());
-            (source.name.clone(), Entrance { source, meter })
-        };
         Arc::new(Self {
             store,
-            sources: sources.into_iter().map(entrance).collect(),
-            routes,
+            plan: RwLock::new(Arc::new(Plan::new(sources, routes))),
+            handling: Handling::default(),
             budget: Arc::new(Budget::new(options.bytes_in_flight)),
             options,
             draining: AtomicBool::new(false),
         })
+    }
+
+    /// Receives for these sources and routes from now on. Requests that are being received go on as
+    /// they began.
+    pub fn set_plan(&self, sources: Vec<Source>, routes: Arc<[Route]>) {
+        let plan = Arc::new(Plan::new(sources, routes));
+        *self.plan.write().unwrap_or_else(PoisonError::into_inner) = plan;
+    }
+
+    fn plan(&self) -> Arc<Plan> {
+        self.plan.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The paths that senders and load balancers use.
@@ -149,13 +182,13 @@ impl Receiver {
     /// Proves the sender, cuts the request into events, and stores them with their tasks.
     async fn receive(
         &self,
-        entrance: &Entrance,
+        (plan, entrance): (&Plan, &Entrance),
         request: axum::extract::Request,
     ) -> Result<Receipt, Rejection> {
         let Entrance { source, meter } = entrance;
         let received_at = self.options.clock.now();
-        // The bytes count against the budget until the request is answered.
-        let (request, _held) = body::read(request, &self.options, &self.budget).await?;
+        // The bytes count against the budget until the events are stored.
+        let (request, held) = body::read(request, &self.options, &self.budget).await?;
         let complete_at = Instant::now();
 
         let verified = source.scheme.verify(request)?;
@@ -163,13 +196,14 @@ impl Receiver {
         let (name, scope) = (source.name.clone(), source.scope.clone());
         let origin = Origin { source: name, scope, received_at };
         let mut events = source.scheme.parse(&verified, &origin);
-        route::assign(&self.routes, &mut events);
+        route::assign(&plan.routes, &mut events);
         meter.parsed(&events);
 
         let limit = self.options.ack_timeout.saturating_sub(ANSWER_TIME);
-        let insert = self.store.insert(events);
-        let arrivals = match tokio::time::timeout_at(complete_at + limit, insert).await {
-            Ok(Ok(arrivals)) => arrivals,
+        let insert = self.insert(source.ack, events);
+        let (arrivals, waits_for) = match tokio::time::timeout_at(complete_at + limit, insert).await
+        {
+            Ok(Ok(stored)) => stored,
             Ok(Err(error)) => {
                 telemetry::not_stored(&error);
                 return Err(Rejection::NotStored);
@@ -181,13 +215,51 @@ impl Receiver {
             }
         };
         meter.stored(&arrivals, complete_at.elapsed());
+        drop(held);
+        if let Some(before) = waits_for {
+            let until = complete_at + self.options.handled_timeout.saturating_sub(ANSWER_TIME);
+            match self.handling.wait(&*self.store, &before, until).await {
+                Handled::Wholly => {}
+                Handled::Failed => return Err(Rejection::NotHandled),
+                Handled::Late => return Err(Rejection::HandledSlow),
+            }
+        }
+        meter.acked();
         Ok(Receipt::of(&arrivals))
+    }
+
+    /// Stores the events; where their sender waits for them to be handled, says what they had behind
+    /// them before.
+    async fn insert(
+        &self,
+        ack: Ack,
+        events: Vec<NewEvent>,
+    ) -> Result<(Vec<Arrival>, Option<Before>), StoreError> {
+        let before = match ack {
+            Ack::Stored => None,
+            Ack::Handled => {
+                let events = events.iter().map(|event| event.id).collect();
+                Some(Before::of(&*self.store, events).await?)
+            }
+        };
+        Ok((self.store.insert(events).await?, before))
+    }
+}
+
+impl Plan {
+    fn new(sources: Vec<Source>, routes: Arc<[Route]>) -> Self {
+        let entrance = |source: Source| {
+            let meter = SourceMeter::new(source.name.clone());
+            (source.name.clone(), Entrance { source, meter })
+        };
+        Self { sources: sources.into_iter().map(entrance).collect(), routes }
     }
 }
 
 impl fmt::Debug for Receiver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Receiver").field("sources", &self.sources.keys()).finish_non_exhaustive()
+        let plan = self.plan();
+        f.debug_struct("Receiver").field("sources", &plan.sources.keys()).finish_non_exhaustive()
     }
 }
 
@@ -212,11 +284,14 @@ async fn webhook(
     State(receiver): State<Arc<Receiver>>,
     request: axum::extract::Request,
 ) -> Response {
-    let Some(entrance) = receiver.sources.get(source_name(request.uri().path())) else {
+    let plan = receiver.plan();
+    let Some(entrance) = plan.sources.get(source_name(request.uri().path())) else {
         return Rejection::UnknownSource.answer(None);
     };
     let answer = match *request.method() {
-        Method::POST => receiver.receive(entrance, request).await.map(IntoResponse::into_response),
+        Method::POST => {
+            receiver.receive((&plan, entrance), request).await.map(IntoResponse::into_response)
+        }
         Method::GET | Method::HEAD => challenge(entrance, request.uri().query()),
         Method::OPTIONS => Ok((StatusCode::NO_CONTENT, allow()).into_response()),
         _ => Err(Rejection::Method),

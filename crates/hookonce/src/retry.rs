@@ -12,8 +12,22 @@ pub struct RetryPolicy {
     pub min: Duration,
     /// The longest delay.
     pub max: Duration,
+    /// How long after its event was received a task is no longer worth waiting for, if there is a
+    /// limit.
+    pub max_age: Option<Duration>,
     /// What a dead task does to its lane.
     pub on_dead: DeadLane,
+}
+
+/// What an attempt was, whose step failed.
+#[derive(Debug, Clone, Copy)]
+pub struct Trial {
+    /// Its number, from 1.
+    pub attempt: u32,
+    /// The last one there is.
+    pub max_attempts: u32,
+    /// How long ago the event was received.
+    pub age: Duration,
 }
 
 impl Default for RetryPolicy {
@@ -21,6 +35,7 @@ impl Default for RetryPolicy {
         Self {
             min: Duration::from_secs(5),
             max: Duration::from_secs(2 * 60 * 60),
+            max_age: None,
             on_dead: DeadLane::Pass,
         }
     }
@@ -36,26 +51,35 @@ impl RetryPolicy {
     }
 }
 
-/// Decides how attempt number `attempt` of `max_attempts` ends, once it failed with an error that
-/// counts. A delay that was asked for is kept where it is longer than the policy's own.
-pub fn outcome(
-    policy: &RetryPolicy,
-    attempt: u32,
-    max_attempts: u32,
-    failure: Failure,
-    jitter: f64,
-) -> Outcome {
+/// Decides how an attempt ends that failed with an error that counts. A delay that was asked for is
+/// kept where it is longer than the policy's own; a task that would then be too old is dead at once.
+/// `jitter` is in `0.0..1.0`.
+pub fn outcome(policy: &RetryPolicy, trial: Trial, failure: Failure, jitter: f64) -> Outcome {
     let (error, asked) = match failure {
         Failure::Permanent(error) => return Outcome::Dead { error, lane: policy.on_dead },
-        Failure::Transient { error, retry_after } => (error, retry_after),
+        Failure::Transient { error, retry_after }
+        | Failure::Unavailable { error, retry_after, .. } => (error, retry_after),
         Failure::NotYet { error, after } => (error, Some(after)),
-        Failure::SinkDown(error) => (error, None),
+        Failure::Unknown(error) | Failure::SinkDown(error) => (error, None),
     };
-    if attempt >= max_attempts {
+    if trial.attempt >= trial.max_attempts {
         return Outcome::Dead { error, lane: policy.on_dead };
     }
-    let after = policy.delay(attempt, jitter).max(asked.unwrap_or_default());
-    Outcome::Retry { after, error }
+    let after = policy.delay(trial.attempt, jitter).max(asked.unwrap_or_default());
+    too_old(policy, trial, after, &error).unwrap_or(Outcome::Retry { after, error })
+}
+
+/// How a task ends that would be too old after waiting so long; `None` where it may wait, as it may
+/// without a limit. Attempts that don't count would otherwise go on for ever.
+pub fn too_old(
+    policy: &RetryPolicy,
+    trial: Trial,
+    after: Duration,
+    error: &str,
+) -> Option<Outcome> {
+    let max_age = policy.max_age.filter(|max_age| trial.age.saturating_add(after) > *max_age)?;
+    let error = format!("older than `max_age`, {max_age:?}, before it could succeed: {error}");
+    Some(Outcome::Dead { error, lane: policy.on_dead })
 }
 
 #[cfg(test)]
@@ -79,12 +103,27 @@ mod tests {
         assert!((18.0..30.0).contains(&hours), "{hours} h");
     }
 
+    fn trial(attempt: u32, max_attempts: u32) -> Trial {
+        Trial { attempt, max_attempts, age: Duration::from_secs(60) }
+    }
+
+    #[test]
+    fn a_task_that_would_be_too_old_is_dead_at_once() {
+        let policy =
+            RetryPolicy { max_age: Some(Duration::from_secs(64)), ..RetryPolicy::default() };
+        let at = |jitter| outcome(&policy, trial(1, 9), Failure::transient("x"), jitter);
+        assert!(matches!(at(0.0), Outcome::Retry { .. }));
+        assert!(matches!(at(1.0), Outcome::Dead { .. }));
+    }
+
     #[test]
     fn the_last_attempt_and_a_permanent_failure_end_dead() {
         let policy = RetryPolicy::default();
-        let at = |attempt, failure| outcome(&policy, attempt, 3, failure, 0.5);
+        let at = |attempt, failure| outcome(&policy, trial(attempt, 3), failure, 0.5);
         assert!(matches!(at(2, Failure::transient("x")), Outcome::Retry { .. }));
         assert!(matches!(at(3, Failure::transient("x")), Outcome::Dead { .. }));
+        assert!(matches!(at(2, Failure::Unknown("x".into())), Outcome::Retry { .. }));
+        assert!(matches!(at(3, Failure::Unknown("x".into())), Outcome::Dead { .. }));
         assert!(matches!(at(1, Failure::permanent("x")), Outcome::Dead { .. }));
     }
 
@@ -95,7 +134,7 @@ mod tests {
             retry_after: Some(Duration::from_secs(secs)),
         };
         let policy = RetryPolicy::default();
-        let after = |secs| match outcome(&policy, 1, 9, failure(secs), 1.0) {
+        let after = |secs| match outcome(&policy, trial(1, 9), failure(secs), 1.0) {
             Outcome::Retry { after, .. } => after.as_secs(),
             other => panic!("{other:?}"),
         };

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::event::{Event, Kind, NewEvent, NewTask};
+use crate::gate::Gate;
 use crate::retry::RetryPolicy;
-use crate::step::Step;
 
 /// A rule: events of these sources and kinds go through these steps.
 #[derive(Debug, Clone)]
@@ -16,8 +16,10 @@ pub struct Route {
     pub sources: Option<Vec<String>>,
     /// Globs of the kinds it takes; `None` for all.
     pub kinds: Option<Vec<String>>,
-    /// What is done, in order.
-    pub steps: Vec<(Arc<str>, Arc<dyn Step>)>,
+    /// What is done, in order; nothing where workers outside do it.
+    pub steps: Vec<Arc<Gate>>,
+    /// Who handles its tasks.
+    pub worker: RouteWorker,
     /// How long a claim lasts unless it is extended.
     pub lease: Duration,
     /// After how many attempts a task is dead.
@@ -38,6 +40,16 @@ pub enum Order {
     None,
 }
 
+/// Who handles a route's tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RouteWorker {
+    /// A [`Worker`](crate::worker::Worker), by the route's steps.
+    #[default]
+    Own,
+    /// Programs outside, which claim by themselves.
+    External,
+}
+
 impl Route {
     /// A route of this name that takes everything and does nothing, with the default policy.
     pub fn new(name: impl Into<Arc<str>>) -> Self {
@@ -46,6 +58,7 @@ impl Route {
             sources: None,
             kinds: None,
             steps: Vec::new(),
+            worker: RouteWorker::Own,
             lease: Duration::from_secs(60),
             max_attempts: 24,
             order: Order::Lane,
@@ -55,7 +68,7 @@ impl Route {
 
     /// How many of its tasks can be handled at once, if there is a limit: that of its narrowest step.
     pub fn capacity(&self) -> Option<usize> {
-        self.steps.iter().filter_map(|(_, step)| step.capacity()).min()
+        self.steps.iter().filter_map(|gate| gate.options().concurrency).min()
     }
 
     /// Whether the route wants the event. What can't be read is wanted by every route that takes

@@ -1,18 +1,23 @@
 //! Steps that ship with us.
 //!
-//! A sink says what became of an event in the four words of [`Failure`](crate::step::Failure), and
-//! only an explicit success completes. How each classifies:
+//! A sink says what became of an event in the words of [`Failure`](crate::step::Failure), and only
+//! an explicit success completes. How each classifies:
 //!
-//! | | permanent | not yet | sink down | transient |
-//! |---|---|---|---|---|
-//! | [`http`] | 400, 410, 413, 422 (configurable); nothing left to send | 425, 429 | refused, DNS, TLS | any other answer, redirects too; a connection that breaks; no answer in time |
-//! | [`sql`] | a constraint is violated, a value doesn't fit; not an SQL store | | | everything else |
-//! | [`log`](mod@log) | the event is gone | | | the output can't be written, the store can't be read |
+//! | | permanent | not yet | sink down | unknown | transient |
+//! |---|---|---|---|---|---|
+//! | [`http`] | 400, 410, 413, 422 (configurable); nothing left to send | 425, 429 | refused, DNS, TLS | no answer in time; a connection that breaks | any other answer, redirects too; no connection in time |
+//! | [`exec`] | exit 65; nothing left to hand over | exit 75 | can't be started | out of time, ended by a signal | any other exit |
+//! | [`sql`] | a constraint is violated, a value doesn't fit; not an SQL store | | | | everything else |
+//! | [`log`](mod@log) | the event is gone | | | | the output can't be written, the store can't be read |
 //!
 //! *Transient* counts as an attempt and is retried by the route's policy, and so does *sink down* as
-//! long as nothing watches over a sink's state; *not yet* costs none. When the outcome is unknown (no answer in time) the step runs again: whoever is called
-//! tells the copies apart by the idempotency key.
+//! long as nothing watches over a sink's state; *not yet* costs none. When the outcome is *unknown*
+//! the step runs again: whoever is called tells the copies apart by the idempotency key.
 
+mod attributes;
+mod quote;
+
+pub mod exec;
 pub mod http;
 pub mod log;
 pub mod sql;

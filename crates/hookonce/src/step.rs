@@ -17,13 +17,7 @@ pub trait Step: Send + Sync + fmt::Debug {
     ///
     /// A step may run again after an attempt whose outcome is unknown: give
     /// [`StepContext::idempotency_key`] to whom it calls.
-    async fn run(&self, context: &StepContext<'_>) -> Result<Option<String>, Failure>;
-
-    /// How many of these steps can run at once, if there is a limit: no more tasks are claimed for
-    /// its route than that, so that a slow sink leaves the slots of a worker to other routes.
-    fn capacity(&self) -> Option<usize> {
-        None
-    }
+    async fn run(&self, context: &StepContext<'_>) -> Result<Done, Failure>;
 
     /// The statement that does the step, where it is to share a transaction with the record of the
     /// step; the store then runs it and [`Step::run`] is not called.
@@ -31,6 +25,21 @@ pub trait Step: Send + Sync + fmt::Debug {
         let _ = context;
         None
     }
+}
+
+/// What a step leaves that succeeded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Done {
+    /// The step is done, with a result to remember if there is one.
+    Step(Option<String>),
+    /// The step has finished the task itself, in one transaction with its effect
+    /// ([`finish_in`](crate::store::sqlite::SqliteStore::finish_in)). Steps after it are not run.
+    Task,
+}
+
+impl Done {
+    /// Done, with nothing to remember but that.
+    pub const PLAIN: Self = Self::Step(None);
 }
 
 /// What a step is run for.
@@ -80,7 +89,23 @@ pub enum Failure {
         /// How long to wait.
         after: Duration,
     },
-    /// The sink can't be reached by anybody now.
+    /// Whether it happened is unknown: no answer came. A step that may not run twice is then held;
+    /// else it runs again, and the attempt counts.
+    Unknown(String),
+    /// The sink says or seems to be out of service (502, 503, 504, no connection in time), or it is
+    /// this event alone that it can't take: what other events meet decides whether the attempt
+    /// counts.
+    Unavailable {
+        /// What happened.
+        error: String,
+        /// The least delay that was asked for.
+        retry_after: Option<Duration>,
+        /// Whether it happened all the same is unknown, as when a proxy says 502 or 504: a step that
+        /// may not run twice is then held.
+        may_have_happened: bool,
+    },
+    /// The sink can't be reached by anybody now: run again when it can, and this attempt doesn't
+    /// count.
     SinkDown(String),
 }
 
@@ -88,6 +113,30 @@ impl Failure {
     /// A failure that may pass.
     pub fn transient(error: impl fmt::Display) -> Self {
         Self::Transient { error: error.to_string(), retry_after: None }
+    }
+
+    /// What happened.
+    pub fn error(&self) -> &str {
+        match self {
+            Self::Permanent(error)
+            | Self::Unknown(error)
+            | Self::SinkDown(error)
+            | Self::Transient { error, .. }
+            | Self::NotYet { error, .. }
+            | Self::Unavailable { error, .. } => error,
+        }
+    }
+
+    /// The word for the failure, as metrics show it.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Transient { .. } => "transient",
+            Self::Permanent(_) => "permanent",
+            Self::NotYet { .. } => "not_yet",
+            Self::Unknown(_) => "unknown",
+            Self::Unavailable { .. } => "unavailable",
+            Self::SinkDown(_) => "sink_down",
+        }
     }
 
     /// A failure that stays.

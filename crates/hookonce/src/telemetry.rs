@@ -18,7 +18,10 @@ use crate::task::{Claim, Outcome, TaskId};
 pub use metric::{METRICS, Metric, MetricKind, describe};
 use seldom::Seldom;
 pub use standing::{admin_failed, oldest_due, orphaned_tasks, tasks};
-pub use working::{attempts_cut_off, claim_failed, janitor_failed, pruned, write_failed};
+pub use working::{
+    attempts_cut_off, breaker_turned, claim_failed, janitor_failed, pruned, step_ended,
+    write_failed,
+};
 
 /// What is counted for one source. Its counters are looked up once, not once a request: make it
 /// after the recorder is installed.
@@ -83,7 +86,6 @@ impl SourceMeter {
                 counter.increment(n);
             }
         }
-        self.stored.increment(1);
         self.ack.record(took);
         let [new, duplicates, mismatches] = counts;
         tracing::debug!(
@@ -101,6 +103,11 @@ impl SourceMeter {
                 "events came again with another content; the first stands, the others are kept beside it"
             );
         }
+    }
+
+    /// A request is answered 200.
+    pub fn acked(&self) {
+        self.stored.increment(1);
     }
 
     /// Which of the source's secrets a request was signed with: a rotation is finished once the
@@ -139,6 +146,14 @@ fn rejected(source: Option<&SourceMeter>, reason: &'static str) {
     metrics::counter!("hookonce_rejections_total", "reason" => reason).increment(1);
     let name = source.map_or("none", |meter| &*meter.source);
     tracing::debug!(source.name = name, reason, "did not take a request");
+}
+
+/// The store could not say how far events are handled that a sender waits for; it is asked again.
+pub fn progress_unknown(error: &StoreError) {
+    static LOG: Seldom = Seldom::new();
+    if let Some(n) = LOG.ask() {
+        tracing::error!(%error, failed.since_last = n, "could not see how far events are handled");
+    }
 }
 
 /// The store could not take a request's events, which was answered 503.

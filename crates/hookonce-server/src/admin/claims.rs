@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hookonce::event::EventId;
-use hookonce::retry;
+use hookonce::retry::{self, Trial};
 use hookonce::route::Route;
 use hookonce::step::Failure;
 use hookonce::store::{ClaimOrder, ClaimRoute, EventSummary, Release, StoreError};
@@ -198,25 +198,24 @@ pub(super) async fn finish(asked: Asked, Body(input): Body<FinishInput>) -> Resu
     | FinishInput::Dead { token, .. }) = &input;
     let claim = claimed(&asked, token).await?;
     let route = route(&asked, &claim.route)?;
-    let decide = |failure| {
-        retry::outcome(&route.retry, claim.attempt, claim.max_attempts, failure, fastrand::f64())
-    };
+    let now = asked.store.now().await?;
+    let since = |then| Duration::try_from(now.duration_since(then)).unwrap_or_default();
+    let age = since(claim.event.received_at);
+    let trial = Trial { attempt: claim.attempt, max_attempts: claim.max_attempts, age };
+    let decide = |failure| retry::outcome(&route.retry, trial, failure, fastrand::f64());
     let outcome = match input {
         FinishInput::Completed { .. } => Outcome::Completed,
         FinishInput::Dead { error, .. } => decide(Failure::Permanent(error)),
-        FinishInput::Retry { error, after, .. } => {
-            let after = waiting(after)?;
-            match (decide(Failure::transient(error)), after) {
-                (Outcome::Retry { error, .. }, Some(after)) => Outcome::Retry { after, error },
-                (outcome, _) => outcome,
+        FinishInput::Retry { error, after, .. } => match waiting(after)? {
+            Some(after) if trial.attempt < trial.max_attempts => {
+                let dead = retry::too_old(&route.retry, trial, after, &error);
+                dead.unwrap_or(Outcome::Retry { after, error })
             }
-        }
+            _ => decide(Failure::transient(error)),
+        },
     };
     asked.store.finish(&claim, &outcome).await.map_err(|error| unwritten(&claim, error))?;
-    let took = asked.store.now().await.map_or(Duration::ZERO, |now| {
-        Duration::try_from(now.duration_since(claim.claimed_at)).unwrap_or_default()
-    });
-    telemetry::attempt_ended(&claim, &outcome, took);
+    telemetry::attempt_ended(&claim, &outcome, since(claim.claimed_at));
     Ok(Done)
 }
 

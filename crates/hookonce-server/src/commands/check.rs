@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::cli::CheckOptions;
 use crate::config::{Config, Place, Problem, Problems, SinkConfig};
 use crate::out::{self, Format, Reported};
-use crate::wiring;
+use crate::wiring::{self, Gates};
 
 pub(crate) async fn run(
     place: &Place,
@@ -54,7 +54,7 @@ async fn use_it(config: &Config) -> Vec<Problem> {
             return problems;
         }
     };
-    if let Err(error) = wiring::routes(config, &(store.clone() as Arc<dyn Store>)) {
+    if let Err(error) = wiring::routes(config, &(store.clone() as Arc<dyn Store>), &Gates::new()) {
         problems.push(config.problem("", format!("{error:#}")));
     }
     for (name, sink) in &config.sinks {

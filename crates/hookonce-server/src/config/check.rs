@@ -7,8 +7,10 @@ use std::collections::BTreeSet;
 use hookonce::receiver::ReceiverOptions;
 
 use super::document::{Document, join, nearest};
+use super::program;
 use super::quantity::{Period, Size};
-use super::section::{HttpConfig, RouteConfig, SchemeName, SinkConfig, SourceConfig, WorkerName};
+use super::section::{AckName, RouteConfig, SchemeName, SourceConfig, WorkerName};
+use super::sink::{ExecConfig, HttpConfig, SinkConfig};
 use super::{Config, Named};
 
 /// The first words of the kinds that senders are known to use; others may come any day.
@@ -58,6 +60,7 @@ pub(crate) fn all(config: &Config, document: &mut Document) {
         let path = join("sinks", name);
         match sink {
             SinkConfig::Http(http) => check_http(document, &path, http),
+            SinkConfig::Exec(exec) => check_exec(config, document, &path, exec),
             SinkConfig::Sql(sql) if sql.statement.trim().is_empty() => {
                 document.problem(&join(&path, "statement"), "it is empty; write one statement");
             }
@@ -106,6 +109,14 @@ fn check_server(config: &Config, document: &mut Document) {
     let server = &config.server;
     address(document, "server.listen", &server.listen, "127.0.0.1:8080");
     check_body_limit(config, document);
+    let waits = |source: &SourceConfig| source.ack == AckName::Handled;
+    if config.sources.values().any(waits) && server.handled_timeout < server.ack_timeout {
+        let message = format!(
+            "{} is shorter than `ack_timeout`, {}, within which events are stored; raise it",
+            server.handled_timeout, server.ack_timeout
+        );
+        document.problem("server.handled_timeout", message);
+    }
     if server.ack_timeout < ACK_TIMEOUT {
         let message = format!(
             "100 ms of it are kept for the answer, so {} leaves too little to store anything and \
@@ -188,11 +199,13 @@ fn check_retention(config: &Config, document: &mut Document) {
 fn check_steps(config: &Config, document: &mut Document, path: &str, route: &RouteConfig) {
     match route.worker {
         WorkerName::Server if route.steps.is_empty() => {
-            document.problem(&join(path, "steps"), "it is empty; name at least one sink");
+            let message = "it is empty; name at least one sink, or write `worker = \"external\"` to \
+                           leave its tasks to programs of yours";
+            document.problem(&join(path, "steps"), message);
         }
         WorkerName::External if !route.steps.is_empty() => {
-            let message = "the route's worker is `external`, which has steps of its own; remove \
-                           them, or `worker`";
+            let message =
+                "a route with `worker = \"external\"` has no steps: remove one of the two";
             document.problem(&join(path, "steps"), message);
         }
         WorkerName::Server | WorkerName::External => {}
@@ -250,6 +263,9 @@ fn check_retry(document: &mut Document, path: &str, route: &RouteConfig) {
     if route.lease.get().as_millis() < 100 {
         document.problem(&join(path, "lease"), "write at least \"100ms\"");
     }
+    if let Some(max_age) = route.max_age {
+        above_zero(document, &join(path, "max_age"), max_age);
+    }
     if route.max_attempts == 0 {
         document.problem(&join(path, "max_attempts"), "write at least 1");
     }
@@ -268,10 +284,7 @@ fn check_http(document: &mut Document, path: &str, http: &HttpConfig) {
         let message = "this is no URL; write one that starts with http:// or https://";
         document.problem(&join(path, "url"), message);
     }
-    above_zero(document, &join(path, "timeout"), http.timeout);
-    if !(1..=4096).contains(&http.concurrency) {
-        document.problem(&join(path, "concurrency"), "write a number from 1 to 4096");
-    }
+    check_limits(document, path, http.timeout, http.concurrency);
     for (n, status) in http.permanent.iter().enumerate() {
         if !(400..600).contains(status) || matches!(status, 425 | 429) {
             let message =
@@ -281,6 +294,38 @@ fn check_http(document: &mut Document, path: &str, http: &HttpConfig) {
     }
     if http.sign_as.is_some() && http.secret.is_none() {
         document.problem(&join(path, "sign_as"), "there is nothing to sign with; give a `secret`");
+    }
+}
+
+fn check_exec(config: &Config, document: &mut Document, path: &str, exec: &ExecConfig) {
+    let command = join(path, "command");
+    check_limits(document, path, exec.timeout, exec.concurrency);
+    for (n, word) in exec.command.iter().enumerate() {
+        if word.contains('\0') {
+            let message = "no program can be given a NUL character; remove it";
+            document.problem(&format!("{command}[{n}]"), message);
+        }
+    }
+    let Some(program) = exec.command.first().filter(|program| !program.trim().is_empty()) else {
+        let message = "there is no program; write one and its arguments, such as [\"./book.sh\"]";
+        document.problem(&command, message);
+        return;
+    };
+    if !program::is_there(program, &config.dir, super::search_path().as_deref()) {
+        let place = if program.contains('/') { "there" } else { "in PATH" };
+        let message = format!(
+            "there is no program `{program}` {place}; install it, make it executable, or correct \
+             its name"
+        );
+        document.warn(&command, message);
+    }
+}
+
+/// Checks how long and how often at once a sink may be at work.
+fn check_limits(document: &mut Document, path: &str, timeout: Period, concurrency: usize) {
+    above_zero(document, &join(path, "timeout"), timeout);
+    if !(1..=4096).contains(&concurrency) {
+        document.problem(&join(path, "concurrency"), "write a number from 1 to 4096");
     }
 }
 

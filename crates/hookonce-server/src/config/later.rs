@@ -5,17 +5,10 @@
 pub(crate) const NOT_YET: &str = "this version doesn't support it yet";
 
 /// Keys by the start of their section's path.
-const KEYS: [(&str, &[&str]); 5] = [
-    ("", &["postgres", "redis"]),
-    ("server", &["handled_timeout"]),
-    ("sources.", &["ack", "public_url"]),
-    ("routes[", &["max_age"]),
-    ("sinks.", &["rate", "on_unknown"]),
-];
+const KEYS: [(&str, &[&str]); 2] = [("", &["postgres", "redis"]), ("sources.", &["public_url"])];
 
 /// Words that say what sort of section it is, by their key.
-const WORDS: [(&str, &[&str]); 2] =
-    [("scheme", &["wasender", "twilio"]), ("type", &["exec", "amqp"])];
+const WORDS: [(&str, &[&str]); 2] = [("scheme", &["wasender", "twilio"]), ("type", &["amqp"])];
 
 /// How the `store` of a later version begins.
 const STORES: [&str; 5] = ["postgres:", "postgresql:", "redis:", "rediss:", "redis+cluster:"];

@@ -16,6 +16,17 @@ pub(crate) struct Period(Duration);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Size(u64);
 
+/// How often something may happen: a whole number and the time it is for, such as `"50/s"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rate {
+    n: u32,
+    /// The place among [`RATE_UNITS`].
+    unit: usize,
+}
+
+/// The times of a rate in seconds.
+const RATE_UNITS: [(&str, u32); 3] = [("s", 1), ("m", 60), ("h", 3600)];
+
 /// The units of a period in milliseconds, the smallest first.
 const PERIOD_UNITS: [(&str, u64); 5] =
     [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
@@ -56,6 +67,49 @@ impl Size {
 
     pub(crate) const fn get(self) -> u64 {
         self.0
+    }
+}
+
+impl Rate {
+    pub(crate) fn a_second(self) -> f64 {
+        f64::from(self.n) / f64::from(RATE_UNITS[self.unit].1)
+    }
+}
+
+impl FromStr for Rate {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let read = || {
+            let (n, unit) = text.split_once('/')?;
+            let n = n.trim().parse().ok().filter(|n| (1..=1_000_000).contains(n))?;
+            let unit = RATE_UNITS.iter().position(|(name, _)| *name == unit.trim())?;
+            Some(Self { n, unit })
+        };
+        read().ok_or_else(|| {
+            format!(
+                "`{text}` is no rate; write a whole number from 1 to 1000000 with /s, /m or /h \
+                 behind it, such as \"50/s\""
+            )
+        })
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.n, RATE_UNITS[self.unit].0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Rate {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(Quoted(PhantomData, "a rate in quotes, such as \"50/s\""))
+    }
+}
+
+impl Serialize for Rate {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 
@@ -171,6 +225,18 @@ mod tests {
             assert_eq!(text.parse::<Size>().unwrap().to_string(), text);
         }
         assert_eq!("120 s".parse::<Period>().unwrap(), Period::seconds(120));
+    }
+
+    #[test]
+    fn a_rate_is_a_number_for_a_time() {
+        for (text, a_second) in [("50/s", 50.0), ("30/m", 0.5), ("36/h", 0.01)] {
+            let rate: Rate = text.parse().unwrap();
+            assert_eq!(rate.to_string(), text);
+            assert!((rate.a_second() - a_second).abs() < 1e-9, "{text}");
+        }
+        for text in ["", "50", "0/s", "-1/s", "1.5/s", "5/d", "50 per second", "9999999/s"] {
+            assert!(text.parse::<Rate>().is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::quantity::{Period, Size};
+use super::sink::{ExecConfig, HttpConfig, LogConfig, SqlConfig};
 
 pub(crate) use admin::{AdminConfig, RoleName, TokenConfig};
 
@@ -28,7 +29,7 @@ impl Default for RootConfig {
 }
 
 /// How webhooks are received.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct ServerConfig {
     /// Host and port of webhooks, `/healthz` and `/readyz`. Put a proxy that speaks TLS in front of
@@ -45,6 +46,10 @@ pub(crate) struct ServerConfig {
     /// comes again. At least `500ms`.
     #[schemars(with = "String")]
     pub(crate) ack_timeout: Period,
+    /// How long a sender waits for its events to be handled, where its source answers only then
+    /// (`ack = "handled"`), before it is answered 503. At least `ack_timeout`.
+    #[schemars(with = "String")]
+    pub(crate) handled_timeout: Period,
     /// With less disk free than this nothing new is stored (503), so that what is stored can still
     /// be handled.
     #[schemars(with = "String")]
@@ -58,17 +63,18 @@ impl Default for ServerConfig {
             admin_listen: "127.0.0.1:8081".into(),
             body_limit: Size::mebibytes(4),
             ack_timeout: Period::seconds(3),
+            handled_timeout: Period::seconds(10),
             min_free_disk: Size::mebibytes(256),
         }
     }
 }
 
 /// How stored events are handled.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct WorkerConfig {
-    /// How many tasks are handled at the same time. An eighth of them, at least one of two or more,
-    /// is kept for events that are not urgent.
+    /// How many tasks are handled at the same time. An eighth of them, at least one, is kept for
+    /// events that are not urgent.
     pub(crate) slots: usize,
     /// How long a shutdown waits for the tasks that run; what is cut off then is tried again.
     #[schemars(with = "String")]
@@ -125,9 +131,24 @@ pub(crate) struct SourceConfig {
     /// What event ids are computed from, beside the key; the source's name where it is not given.
     /// Sources of one scope share their events. Keep it when you rename a source.
     pub(crate) scope: Option<String>,
+    /// When the sender is answered 200. `stored`: once its events are stored. `handled`: once every
+    /// task of theirs has ended; 503 as soon as an attempt fails, so that the sender comes again.
+    #[serde(default)]
+    pub(crate) ack: AckName,
     /// Takes requests from anybody, without a signature. For trying things out.
     #[serde(default)]
     pub(crate) unverified: bool,
+}
+
+/// When a sender is answered 200.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum AckName {
+    /// Once its events are stored.
+    #[default]
+    Stored,
+    /// Once its events are handled.
+    Handled,
 }
 
 /// The scheme of a source.
@@ -144,12 +165,11 @@ pub(crate) enum SchemeName {
 pub(crate) struct RouteConfig {
     /// Its name; tasks are known by it.
     pub(crate) name: String,
-    /// Names of sinks, in the order in which they run. Required, but for a route whose worker is
-    /// `external`, which has none.
+    /// Names of sinks, in the order in which they run; required unless `worker = "external"`.
     #[serde(default)]
     pub(crate) steps: Vec<String>,
-    /// Who handles its tasks. `server`: this program, by the route's steps. `external`: workers of
-    /// yours, in any language, that claim them by the admin API.
+    /// Who handles its tasks. `server`: this server, by the steps. `external`: programs of yours,
+    /// which claim them by the API; such a route has no steps.
     #[serde(default)]
     pub(crate) worker: WorkerName,
     /// Names of the sources it takes; all where it is not given.
@@ -176,6 +196,10 @@ pub(crate) struct RouteConfig {
     #[serde(default = "RouteConfig::retry_max")]
     #[schemars(with = "String")]
     pub(crate) retry_max: Period,
+    /// How long after its event was received a task is still worth trying; then it is dead, however
+    /// many attempts it had. Without it there is no such limit.
+    #[schemars(with = "Option<String>")]
+    pub(crate) max_age: Option<Period>,
     /// What a dead task does to its lane. `pass`: the lane goes on. `hold`: it waits for a person.
     #[serde(default)]
     pub(crate) on_dead: OnDead,
@@ -203,10 +227,10 @@ impl RouteConfig {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum WorkerName {
-    /// The server's own worker, by the route's steps.
+    /// This server, by the route's steps.
     #[default]
     Server,
-    /// Workers outside, by claims.
+    /// Programs outside.
     External,
 }
 
@@ -231,65 +255,6 @@ pub(crate) enum OnDead {
     /// The lane waits for a person.
     Hold,
 }
-
-/// What a sink does with an event; `type` says which of these it is.
-#[derive(Debug, Clone)]
-pub(crate) enum SinkConfig {
-    Http(HttpConfig),
-    Sql(SqlConfig),
-    Log(LogConfig),
-}
-
-/// Posts the payload to a URL, with the event's attributes as `CloudEvents` headers and an
-/// `Idempotency-Key`.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct HttpConfig {
-    /// Where to: `http://…` or `https://…`.
-    pub(crate) url: String,
-    /// How long one request may take; then the attempt failed and is made again.
-    #[serde(default = "HttpConfig::timeout")]
-    #[schemars(with = "String")]
-    pub(crate) timeout: Period,
-    /// How many requests run at the same time.
-    #[serde(default = "HttpConfig::concurrency")]
-    pub(crate) concurrency: usize,
-    /// Status codes after which trying again can't help: the task is dead at once.
-    #[serde(default = "HttpConfig::permanent")]
-    pub(crate) permanent: Vec<u16>,
-    /// Signs each request, so that the receiver can prove who sent it; written like a source's
-    /// secret. Standard Webhooks headers unless `sign_as` says otherwise.
-    pub(crate) secret: Option<String>,
-    /// `meta`: also signs with `X-Hub-Signature-256`, as Meta does, so that a handler written for
-    /// Meta needs no change. Needs a `secret`.
-    pub(crate) sign_as: Option<SchemeName>,
-}
-
-impl HttpConfig {
-    fn timeout() -> Period {
-        Period::seconds(30)
-    }
-
-    fn concurrency() -> usize {
-        16
-    }
-
-    fn permanent() -> Vec<u16> {
-        vec![400, 410, 413, 422]
-    }
-}
-
-/// Runs a statement on the store's own database, in one transaction with the record of the step:
-/// the effect happens exactly once.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct SqlConfig {
-    /// One statement. Its parameters: `:id :source :key :kind :lane :payload :element :attempt :run
-    /// :received_at`.
-    pub(crate) statement: String,
-}
-
-/// Writes each event as a line of JSON to standard output.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct LogConfig {}
 
 /// Sections by their names, as they are read.
 pub(crate) type Named<T> = BTreeMap<String, T>;
@@ -327,6 +292,7 @@ pub(crate) fn sections() -> Vec<Section> {
         section::<SourceConfig>("[sources.NAME]"),
         section::<RouteConfig>("[[routes]]"),
         section::<HttpConfig>("[sinks.NAME] type = \"http\""),
+        section::<ExecConfig>("[sinks.NAME] type = \"exec\""),
         section::<SqlConfig>("[sinks.NAME] type = \"sql\""),
         section::<LogConfig>("[sinks.NAME] type = \"log\""),
     ]

@@ -3,11 +3,11 @@
 //! where it says otherwise. What needs a clock or a store of its own stands with the library.
 
 #[path = "../../../hookonce/tests/it/cases/case.rs"]
-mod case;
+pub(crate) mod case;
 
-mod bot;
-mod client;
-mod stand;
+pub(crate) mod bot;
+pub(crate) mod client;
+pub(crate) mod stand;
 
 mod corpus;
 

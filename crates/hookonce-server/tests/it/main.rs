@@ -13,9 +13,13 @@ mod signing;
 
 mod serving;
 
+mod exec;
+
 mod steering;
 
 mod admin;
+
+mod handling;
 
 mod cases;
 

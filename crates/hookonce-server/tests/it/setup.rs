@@ -30,7 +30,8 @@ fn the_examples_that_init_comments_out_are_accepted_too() {
     });
     let text = uncommented.collect::<Vec<_>>().join("\n") + "\n";
     assert!(text.contains("\n[sinks.ledger]\n") && text.contains("\n[retention]\n"), "{text}");
-    let text = text.replace(r#"steps = ["stdout"]"#, r#"steps = ["stdout", "bot", "ledger"]"#);
+    let text =
+        text.replace(r#"steps = ["stdout"]"#, r#"steps = ["stdout", "bot", "script", "ledger"]"#);
     place.write("hookonce.toml", &text);
     let database = rusqlite::Connection::open(place.path("hookonce.db")).unwrap();
     database

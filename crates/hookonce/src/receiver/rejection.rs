@@ -39,6 +39,10 @@ pub enum Rejection {
     NotStored,
     /// The store did not answer in time.
     StoreSlow,
+    /// An attempt to handle the events failed, and their sender waits for that.
+    NotHandled,
+    /// The events were not handled in time, and their sender waits for that.
+    HandledSlow,
 }
 
 impl Rejection {
@@ -57,15 +61,23 @@ impl Rejection {
             Self::Busy => "busy",
             Self::NotStored => "not_stored",
             Self::StoreSlow => "store_slow",
+            Self::NotHandled => "not_handled",
+            Self::HandledSlow => "handled_slow",
         }
+    }
+
+    /// Whether it is ours to mend, and the sender is to come again.
+    fn is_failure(self) -> bool {
+        matches!(
+            self,
+            Self::Busy | Self::NotStored | Self::StoreSlow | Self::NotHandled | Self::HandledSlow
+        )
     }
 
     /// Counts the rejection and makes the answer to it.
     pub(super) fn answer(self, source: Option<&SourceMeter>) -> Response {
-        match (self, source) {
-            (Self::Busy | Self::NotStored | Self::StoreSlow, Some(source)) => {
-                telemetry::failed(source, self.as_str());
-            }
+        match source {
+            Some(source) if self.is_failure() => telemetry::failed(source, self.as_str()),
             _ => telemetry::refused(source, self.as_str()),
         }
         self.into_response()
@@ -89,6 +101,9 @@ impl Rejection {
             Self::Busy | Self::NotStored | Self::StoreSlow => {
                 (StatusCode::SERVICE_UNAVAILABLE, "not stored; send it again\n")
             }
+            Self::NotHandled | Self::HandledSlow => {
+                (StatusCode::SERVICE_UNAVAILABLE, "stored, not handled yet; send it again\n")
+            }
         }
     }
 }
@@ -109,7 +124,7 @@ impl IntoResponse for Rejection {
             Self::Encoded => {
                 headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
             }
-            Self::Busy | Self::NotStored | Self::StoreSlow => {
+            _ if self.is_failure() => {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECS));
             }
             _ => {}

@@ -8,8 +8,14 @@ use sha2::Sha256;
 use super::{Request, Unproven};
 
 /// A secret shared with a sender; never shown, never empty.
-#[derive(Clone)]
+#[derive(Clone, Eq)]
 pub struct Secret(Box<str>);
+
+impl PartialEq for Secret {
+    fn eq(&self, other: &Self) -> bool {
+        self.matches(&other.0)
+    }
+}
 
 impl Secret {
     /// Takes a secret with the white space around it removed; `None` if nothing is left.

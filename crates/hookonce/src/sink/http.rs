@@ -15,10 +15,9 @@ use async_trait::async_trait;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderValue};
 use reqwest::redirect;
-use tokio::sync::Semaphore;
 
 use crate::scheme::Secret;
-use crate::step::{Failure, Step, StepContext};
+use crate::step::{Done, Failure, Step, StepContext};
 use crate::store::Clock;
 
 use signer::Signer;
@@ -39,8 +38,6 @@ pub struct HttpOptions {
     pub timeout: Duration,
     /// Statuses that can't get better by sending again.
     pub permanent: Vec<u16>,
-    /// Requests at once.
-    pub concurrency: usize,
     /// Signs each request after Standard Webhooks; `whsec_` and base64, or the secret itself.
     pub secret: Option<Secret>,
     /// Signs each request with the same secret as a sender would, too.
@@ -56,7 +53,6 @@ impl HttpOptions {
             url: url.into(),
             timeout: Duration::from_secs(30),
             permanent: vec![400, 410, 413, 422],
-            concurrency: 16,
             secret: None,
             sign_as: None,
             clock: Clock::system(),
@@ -94,9 +90,6 @@ pub struct HttpSink {
     client: reqwest::Client,
     url: reqwest::Url,
     permanent: Vec<u16>,
-    capacity: usize,
-    /// A sink of several routes has as many places in all.
-    places: Semaphore,
     signer: Option<Signer>,
     timeout: Duration,
     clock: Clock,
@@ -118,8 +111,6 @@ impl HttpSink {
             client: client(&url, options.timeout).map_err(HttpSinkError::Tls)?,
             url,
             permanent: options.permanent,
-            capacity: options.concurrency.clamp(1, Semaphore::MAX_PERMITS),
-            places: Semaphore::new(options.concurrency.clamp(1, Semaphore::MAX_PERMITS)),
             signer,
             timeout: options.timeout,
             clock: options.clock,
@@ -145,9 +136,13 @@ impl HttpSink {
     /// nobody else would get through either; afterwards the outcome is unknown.
     fn no_answer(&self, error: &reqwest::Error) -> Failure {
         let mut text = match (error.is_connect(), error.is_timeout()) {
-            (true, true) => return Failure::transient("no connection in time"),
+            (true, true) => {
+                let error = "no connection in time".to_owned();
+                let (retry_after, may_have_happened) = (None, false);
+                return Failure::Unavailable { error, retry_after, may_have_happened };
+            }
             (false, true) => {
-                return Failure::transient(format!(
+                return Failure::Unknown(format!(
                     "no answer within {:?}; whether it was handled is unknown",
                     self.timeout
                 ));
@@ -161,27 +156,21 @@ impl HttpSink {
             text = format!("{text}: {cause}");
             next = cause.source();
         }
-        if error.is_connect() { Failure::SinkDown(text) } else { Failure::transient(text) }
+        if error.is_connect() { Failure::SinkDown(text) } else { Failure::Unknown(text) }
     }
 }
 
 #[async_trait]
 impl Step for HttpSink {
-    fn capacity(&self) -> Option<usize> {
-        Some(self.capacity)
-    }
-
-    async fn run(&self, context: &StepContext<'_>) -> Result<Option<String>, Failure> {
+    async fn run(&self, context: &StepContext<'_>) -> Result<Done, Failure> {
         let Some(payload) = context.claim.event.payload.clone() else {
             return Err(Failure::permanent("the payload was pruned; nothing is left to send"));
         };
-        // Nobody closes the semaphore; were it closed, the step would run without a limit.
-        let _place = self.places.acquire().await;
         let headers = self.headers(context, &payload);
         let request = self.client.post(self.url.clone()).headers(headers).body(payload);
         match request.send().await {
             Ok(answer) => {
-                answer::judge(answer, &self.permanent, self.clock.now()).await.map(|()| None)
+                answer::judge(answer, &self.permanent, self.clock.now()).await.map(|()| Done::PLAIN)
             }
             Err(error) => Err(self.no_answer(&error)),
         }

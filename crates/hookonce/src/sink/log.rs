@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use serde::Serialize;
 
-use crate::step::{Failure, Step, StepContext};
+use crate::step::{Done, Failure, Step, StepContext};
 use crate::store::{EventSummary, Store};
 
 /// Writes the event as the admin API shows it, with its payload, as one line.
@@ -35,7 +35,7 @@ impl LogSink {
 
 #[async_trait]
 impl Step for LogSink {
-    async fn run(&self, context: &StepContext<'_>) -> Result<Option<String>, Failure> {
+    async fn run(&self, context: &StepContext<'_>) -> Result<Done, Failure> {
         let id = context.claim.event.id;
         let Some(details) = self.store.get(id).await? else {
             return Err(Failure::permanent(format!("event `{id}` is no longer stored")));
@@ -52,7 +52,7 @@ impl Step for LogSink {
             out.write_all(&line).and_then(|()| out.flush())
         })
         .await??;
-        Ok(None)
+        Ok(Done::PLAIN)
     }
 }
 

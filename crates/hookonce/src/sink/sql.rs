@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::element;
-use crate::step::{Failure, Step, StepContext};
+use crate::step::{Done, Failure, Step, StepContext};
 use crate::store::{Parameter, Statement};
 
 /// The parameters that a statement may name, each behind a colon.
@@ -30,7 +30,7 @@ impl SqlSink {
 #[async_trait]
 impl Step for SqlSink {
     /// Is called only where a store doesn't take the statement.
-    async fn run(&self, _: &StepContext<'_>) -> Result<Option<String>, Failure> {
+    async fn run(&self, _: &StepContext<'_>) -> Result<Done, Failure> {
         Err(Failure::permanent("an `sql` sink needs an SQL store: use `sqlite:` or `postgres:`"))
     }
 

@@ -41,6 +41,7 @@ impl MetricKind {
 
 const SOURCE: (&str, &str) = ("source", "the configured sources");
 const ROUTE: (&str, &str) = ("route", "the configured routes");
+const SINK: (&str, &str) = ("sink", "the configured sinks");
 
 /// Every metric of the library.
 pub const METRICS: &[Metric] = &[
@@ -128,6 +129,23 @@ pub const METRICS: &[Metric] = &[
         unit: Unit::Seconds,
         labels: &[ROUTE],
         help: "Time from a claim to its finish",
+    },
+    Metric {
+        name: "hookonce_step_seconds",
+        kind: MetricKind::Histogram,
+        unit: Unit::Seconds,
+        labels: &[
+            SINK,
+            ("outcome", "done, transient, permanent, not_yet, unknown, unavailable, sink_down"),
+        ],
+        help: "Time that a step took, by how it ended",
+    },
+    Metric {
+        name: "hookonce_breaker_open",
+        kind: MetricKind::Gauge,
+        unit: Unit::Count,
+        labels: &[SINK],
+        help: "1 while a sink is taken to be down, 0 once it is back; absent while it never was",
     },
     Metric {
         name: "hookonce_claims_lost_total",

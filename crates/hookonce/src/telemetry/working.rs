@@ -1,5 +1,7 @@
 //! What happens to work, beside the attempts themselves.
 
+use std::time::Duration;
+
 use super::seldom::Seldom;
 use crate::store::{Pruned, StoreError};
 use crate::task::Claim;
@@ -31,6 +33,29 @@ pub fn janitor_failed(error: &StoreError) {
     metrics::counter!("hookonce_store_errors_total", "operation" => "janitor").increment(1);
     if let Some(n) = LOG.ask() {
         tracing::error!(%error, failed.since_last = n, "could not keep the store in order");
+    }
+}
+
+/// A step ended; `outcome` is `done` or the word for its failure.
+pub fn step_ended(sink: &str, outcome: &'static str, took: Duration) {
+    let sink = sink.to_owned();
+    metrics::histogram!("hookonce_step_seconds", "sink" => sink, "outcome" => outcome).record(took);
+}
+
+/// A sink is taken to be down from now on, or no longer.
+pub fn breaker_turned(sink: &str, is_open: bool) {
+    metrics::gauge!("hookonce_breaker_open", "sink" => sink.to_owned()).set(if is_open {
+        1.0
+    } else {
+        0.0
+    });
+    if is_open {
+        tracing::warn!(
+            sink.name = sink,
+            "a sink is down: its tasks wait, and cost no attempts, until it is back"
+        );
+    } else {
+        tracing::info!(sink.name = sink, "a sink is up again");
     }
 }
 

@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use hookonce::gate::{Gate, GateOptions};
 use hookonce::janitor::{Janitor, JanitorOptions};
 use hookonce::retry::RetryPolicy;
 use hookonce::route::Route;
-use hookonce::step::{Failure, Step, StepContext};
+use hookonce::step::{Done, Failure, Step, StepContext};
 use hookonce::store::{Parameter, Retention, Statement};
 use hookonce::task::{DeadLane, Outcome, TaskId, Token};
 use hookonce::worker::{Worker, WorkerOptions};
@@ -27,10 +28,10 @@ impl<F> std::fmt::Debug for Told<F> {
 
 #[async_trait]
 impl<F: Fn(u32) -> Result<(), Failure> + Send + Sync> Step for Told<F> {
-    async fn run(&self, context: &StepContext<'_>) -> Result<Option<String>, Failure> {
+    async fn run(&self, context: &StepContext<'_>) -> Result<Done, Failure> {
         let claim = context.claim;
         self.0.lock().unwrap().push(format!("{}/{}", claim.event.key, context.step));
-        (self.1)(claim.attempt).map(|()| None)
+        (self.1)(claim.attempt).map(|()| Done::PLAIN)
     }
 }
 
@@ -40,7 +41,7 @@ struct Sql(&'static str);
 
 #[async_trait]
 impl Step for Sql {
-    async fn run(&self, _: &StepContext<'_>) -> Result<Option<String>, Failure> {
+    async fn run(&self, _: &StepContext<'_>) -> Result<Done, Failure> {
         unreachable!("it has a statement")
     }
 
@@ -51,7 +52,8 @@ impl Step for Sql {
 }
 
 pub(crate) fn route(steps: Vec<(&str, Arc<dyn Step>)>) -> Route {
-    let steps = steps.into_iter().map(|(name, step)| (name.into(), step)).collect();
+    let gate = |(name, step)| Gate::limited(name, step, GateOptions::default());
+    let steps = steps.into_iter().map(gate).collect();
     Route { steps, max_attempts: 3, lease: LEASE, ..Route::new("r") }
 }
 
@@ -117,12 +119,16 @@ store_test!(only_an_explicit_success_completes, |bed: Bed| async move {
     for (key, step) in [
         ("err", told(&log, |_| Err(Failure::from(std::fmt::Error)))),
         ("panic", told(&log, |_| panic!("of course"))),
-        ("down", told(&log, |_| Err(Failure::SinkDown("refused".to_owned())))),
+        ("unknown", told(&log, |_| Err(Failure::Unknown("no answer".to_owned())))),
     ] {
         bed.insert([new(key)]).await;
         work(&bed, &worker(&bed, route(vec![("s", step)]))).await;
         assert_eq!(bed.task(key).await, ("dead", 3, 3), "{key}");
     }
+    bed.insert([new("down")]).await;
+    let down = told(&log, |_| Err(Failure::SinkDown("refused".to_owned())));
+    work(&bed, &worker(&bed, route(vec![("s", down)]))).await;
+    assert_eq!(bed.task("down").await, ("pending", 0, 1));
     let panicked = bed.get("panic").await.summary.tasks[0].error.clone().unwrap();
     assert_eq!(panicked, "step `s` panicked: of course");
 });
@@ -168,11 +174,11 @@ pub(crate) struct Waits {
 
 #[async_trait]
 impl Step for Waits {
-    async fn run(&self, _: &StepContext<'_>) -> Result<Option<String>, Failure> {
+    async fn run(&self, _: &StepContext<'_>) -> Result<Done, Failure> {
         self.started.notify_one();
         self.go_on.notified().await;
         self.ended.fetch_add(1, Ordering::SeqCst);
-        Ok(None)
+        Ok(Done::PLAIN)
     }
 }
 

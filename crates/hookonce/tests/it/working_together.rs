@@ -4,36 +4,34 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use hookonce::gate::{Gate, GateOptions};
 use hookonce::route::Route;
-use hookonce::step::{Failure, Step, StepContext};
+use hookonce::step::{Done, Failure, Step, StepContext};
 use hookonce::worker::{Worker, WorkerOptions};
 use tokio::sync::watch;
 
 use crate::bed::{Bed, LEASE, new, order, store_test};
 use crate::working::{route, told, until};
 
-/// A step of which two can run at once, and that never ends.
+/// A step that never ends.
 #[derive(Debug)]
-struct Narrow;
+struct Hangs;
 
 #[async_trait]
-impl Step for Narrow {
-    async fn run(&self, _: &StepContext<'_>) -> Result<Option<String>, Failure> {
+impl Step for Hangs {
+    async fn run(&self, _: &StepContext<'_>) -> Result<Done, Failure> {
         std::future::pending().await
-    }
-
-    fn capacity(&self) -> Option<usize> {
-        Some(2)
     }
 }
 
 store_test!(
-    /// Fails when `free_routes` asks for every route without a limit.
+    /// Fails when `Openings::add` doesn't ask for the share of a gate.
     a_sink_that_hangs_leaves_the_slots_to_other_routes,
     |bed: Bed| async move {
         let log = Arc::<Mutex<Vec<String>>>::default();
-        let steps = vec![("s", Arc::new(Narrow) as Arc<dyn Step>)];
-        let hangs = Route { name: "hangs".into(), ..route(steps) };
+        let two = GateOptions { concurrency: Some(2), ..GateOptions::default() };
+        let steps = vec![Gate::limited("s", Arc::new(Hangs), two)];
+        let hangs = Route { name: "hangs".into(), steps, ..route(vec![]) };
         let books = Route { name: "books".into(), ..route(vec![("s", told(&log, |_| Ok(())))]) };
         for n in 0..40 {
             bed.insert([new(&format!("k{n}")).routes(&["hangs", "books"])]).await;

@@ -74,3 +74,34 @@ fn no_token_is_ever_logged() {
     }
     assert!(!said.contains(claim["token"].as_str().unwrap()), "that of the claim is");
 }
+
+#[test]
+fn a_reload_takes_tokens_and_routes_over() {
+    let stand = Stand::new();
+    stand.say(&["hello"]);
+    let claim = stand.claim("bot");
+    let changed = "worker-changed-0123456789abcdef";
+    let text = stand.place.read("hookonce.toml").replace(TOKENS[2].1, changed);
+    let text = text.replace("routes = [\"crm\"]", "routes = [\"new\"]");
+    let route = "[[routes]]\nname = \"new\"\nkinds = [\"message.*\"]\nworker = \"external\"\n";
+    stand.place.write("hookonce.toml", &(text + route));
+    stand.server.send("HUP");
+    stand.server.stderr_line("was reloaded");
+    stand.get("crm", "/api/events").expect(401);
+    let ask =
+        |path: &str| Ask::new("POST", path).header("authorization", &format!("Bearer {changed}"));
+    let routes = |route: &str| json!({ "routes": [route] });
+    stand.send(&ask("/api/claims").json(&routes("crm"))).expect(403);
+    let given = stand.post("ops", "/api/replay", &json!({ "state": "dead", "to_route": "new" }));
+    given.expect(200);
+    let claims = stand.send(&ask("/api/claims").json(&routes("new"))).expect(200).json();
+    assert_eq!(claims, json!({ "claims": [] }));
+    // What was claimed before is finished after.
+    let finish = json!({ "token": claim["token"], "outcome": "completed" });
+    stand.post("both", &super::stand::path(&claim, "finish"), &finish).expect(204);
+    // One that doesn't check changes nothing.
+    stand.place.write("hookonce.toml", "[[admin.tokens]]\nname = \"x\"\n");
+    stand.server.send("HUP");
+    stand.server.stderr_line("was not reloaded");
+    stand.get("viewer", "/api/counts").expect(200);
+}

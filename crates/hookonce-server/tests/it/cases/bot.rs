@@ -13,6 +13,10 @@ pub(crate) const DONE: &str = "HTTP/1.1 204 No Content\r\nConnection: close\r\n\
 pub(crate) const FAILED: &str =
     "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 4\r\nConnection: close\r\n\r\noops";
 
+/// Out of service.
+pub(crate) const DOWN: &str =
+    "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+
 /// A server that writes down each call.
 pub(crate) struct Bot {
     pub(crate) address: SocketAddr,
@@ -42,7 +46,20 @@ impl Bot {
     /// Answers each call, on a thread of its own, with the bytes that `handler` gives; nothing at
     /// all: the connection breaks off.
     pub(crate) fn start(handler: impl Fn(&Call) -> &'static str + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Self::at("127.0.0.1:0".parse().unwrap(), handler)
+    }
+
+    /// An address at which nobody listens; free, so that a bot can start there later.
+    pub(crate) fn nowhere() -> SocketAddr {
+        TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+    }
+
+    /// Starts at this address.
+    pub(crate) fn at(
+        address: SocketAddr,
+        handler: impl Fn(&Call) -> &'static str + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
         let calls = Arc::<Mutex<Vec<Call>>>::default();
         let (handler, log) = (Arc::new(handler), calls.clone());

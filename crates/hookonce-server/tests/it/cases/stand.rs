@@ -194,10 +194,14 @@ impl Stand {
 
 /// A sink that posts to `bot`, and a route of everything to it with these settings.
 pub(crate) fn bot_route(bot: &Bot, settings: &str) -> String {
+    route_to(bot.address, settings)
+}
+
+/// A sink that posts to an address, and a route of everything to it with these settings.
+pub(crate) fn route_to(address: std::net::SocketAddr, settings: &str) -> String {
     format!(
-        "[sinks.bot]\ntype = \"http\"\nurl = \"http://{}/\"\nconcurrency = 64\n\
-         [[routes]]\nname = \"bot\"\nsteps = [\"bot\"]\nretry_min = \"10ms\"\n{settings}\n",
-        bot.address
+        "[sinks.bot]\ntype = \"http\"\nurl = \"http://{address}/\"\nconcurrency = 64\n\
+         [[routes]]\nname = \"bot\"\nsteps = [\"bot\"]\nretry_min = \"10ms\"\n{settings}\n"
     )
 }
 

@@ -1,6 +1,6 @@
 //! What is wrong with the admin listener's address, names and tokens.
 
-use super::assert_said;
+use super::{GOOD, assert_said, check};
 
 /// What is replaced in the good configuration by what, and what is said of it then.
 const WRONG: &[(&str, &str, &str)] = &[
@@ -77,14 +77,23 @@ const WRONG: &[(&str, &str, &str)] = &[
         "[[admin.tokens]]\nname = \"a\"\nrole = \"view\"\ntoken = \"0123456789abcdef\"\nroutes = [\"books\"]\n[sources.",
         "6: admin.tokens[0].routes: the role `view` is for every route",
     ),
-    (
-        "steps =",
-        "worker = \"external\"\nsteps =",
-        "11: routes[0].steps: the route's worker is `external`",
-    ),
 ];
 
 #[test]
 fn a_token_is_long_enough_its_own_and_of_a_role_that_fits_its_routes() {
     assert_said(WRONG);
+}
+
+#[test]
+fn every_key_of_the_admin_listener_is_accepted() {
+    let text = GOOD.replace("steps = [\"ledger\", \"bot\"]", "worker = \"external\"");
+    let said = check(&format!(
+        "{text}\n\
+         [server]\nadmin_listen = \"[::1]:0\"\n\
+         [admin]\nhosts = [\"ops.example.com\"]\n\
+         [[admin.tokens]]\nname = \"ops\"\nrole = \"operate\"\ntoken = \"0123456789abcdef\"\n\
+         [[admin.tokens]]\nname = \"bot\"\nrole = \"worker\"\ntoken = \"fedcba9876543210\"\n\
+         routes = [\"books\"]\n"
+    ));
+    said.ok();
 }

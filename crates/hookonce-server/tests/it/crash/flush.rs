@@ -19,7 +19,7 @@ fn traced(place: &Place) -> Server {
     traced
         .args(["-f", "-y", "-qq", "-s", "40", "-o", "calls"])
         .args(["-e", "trace=pwrite64,fdatasync,fsync,writev,write,sendto"])
-        .args([env!("CARGO_BIN_EXE_hookonce"), "serve"])
+        .args([env!("CARGO_BIN_EXE_hookonce"), "serve", "--admin-listen", "127.0.0.1:0"])
         .current_dir(place.path("."));
     Server::listening(&mut traced)
 }

@@ -43,6 +43,34 @@ fn the_same_while_each_step_takes_200_ms() {
     assert_eq!(events.len(), shop.booked().len());
 }
 
+/// Fails where `StepContext::idempotency_key` changes with the attempt, and where a step is recorded
+/// before it is run (`record_step` above `step.run` in `attempt::one`).
+#[test]
+fn the_same_with_a_command_and_a_post_whose_copies_can_be_told() {
+    let mut chance = Chance::new();
+    let sink = Sink::start(|_| 204);
+    // A line is one write to the end of the file, so that none breaks another.
+    let script = r#"cat > /dev/null; sleep 0.02; echo "$IDEMPOTENCY_KEY $CE_ID" >> effects"#;
+    let settings = Settings { url: Some(&sink.url), script: Some(script), ..Settings::default() };
+    let shop = Shop::new(&settings);
+    let sent = Sent::default();
+    run(&shop, &mut chance, &sent, rounds(8), 3);
+    check(&shop, &sent);
+    let effects = shop.place.read("effects");
+    let commands = effects.lines().map(|line| line.split_once(' ').unwrap());
+    let commands: Vec<_> = commands.map(|(key, id)| (key.to_owned(), id.to_owned())).collect();
+    let posts: Vec<_> = sink.seen().into_iter().map(|e| (e.key, e.event_id)).collect();
+    for (step, seen) in [("reply", posts), ("script", commands)] {
+        let count = seen.len();
+        let events: HashMap<_, _> = seen.into_iter().collect();
+        let is_right = |(key, id): (&String, &String)| *key == format!("{id}/books/{step}");
+        assert!(events.iter().all(is_right), "{events:?}");
+        // All that was booked went through the step before; `check` has shown that all is booked.
+        assert_eq!(events.len(), shop.booked().len(), "{step}");
+        eprintln!("{step}: {} events, {} copies", events.len(), count - events.len());
+    }
+}
+
 /// Kills the program so many times, then lets it finish. A connection posts up to `requests` a
 /// round.
 fn run(shop: &Shop, chance: &mut Chance, sent: &Sent, rounds: u64, requests: u64) {

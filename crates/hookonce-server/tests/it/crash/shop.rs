@@ -18,6 +18,8 @@ pub(super) struct Shop {
 pub(super) struct Settings<'a> {
     /// Where events are posted before they are booked, if anywhere.
     pub(super) url: Option<&'a str>,
+    /// What a shell runs before they are booked, if anything.
+    pub(super) script: Option<&'a str>,
     pub(super) lease: &'a str,
     pub(super) max_attempts: u32,
     pub(super) grace: &'a str,
@@ -26,18 +28,31 @@ pub(super) struct Settings<'a> {
 
 impl Default for Settings<'_> {
     fn default() -> Self {
-        Self { url: None, lease: "1s", max_attempts: 1000, grace: "30s", min_free_disk: "1MiB" }
+        Self {
+            url: None,
+            script: None,
+            lease: "1s",
+            max_attempts: 1000,
+            grace: "30s",
+            min_free_disk: "1MiB",
+        }
     }
 }
 
 impl Settings<'_> {
     /// The configuration. The ledger has no unique constraint, so that a doubled effect shows.
     pub(super) fn config(&self) -> String {
-        let Self { url, lease, max_attempts, grace, min_free_disk } = self;
-        let sink = url.map_or_else(String::new, |url| {
-            format!("[sinks.reply]\ntype = \"http\"\nurl = \"{url}\"\nconcurrency = 64\n")
+        let Self { url, script, lease, max_attempts, grace, min_free_disk } = self;
+        let reply = url.map(|url| {
+            let keys = format!("type = \"http\"\nurl = \"{url}\"\nconcurrency = 64");
+            ("reply", format!("[sinks.reply]\n{keys}\n"))
         });
-        let steps = if url.is_some() { r#""reply", "ledger""# } else { r#""ledger""# };
+        let script = script.map(|script| {
+            let keys = format!("type = \"exec\"\ncommand = [\"sh\", \"-c\", '{script}']");
+            ("script", format!("[sinks.script]\n{keys}\n"))
+        });
+        let (mut steps, sinks): (Vec<_>, String) = reply.into_iter().chain(script).unzip();
+        steps.push("ledger");
         format!(
             r#"
 [server]
@@ -51,7 +66,7 @@ scheme = "meta"
 secrets = ["{SECRET}"]
 [[routes]]
 name = "books"
-steps = [{steps}]
+steps = {steps:?}
 lease = "{lease}"
 max_attempts = {max_attempts}
 retry_min = "50ms"
@@ -61,7 +76,7 @@ type = "sql"
 statement = """
 insert into ledger (event_id, message, sender) values (:id, :element ->> '$.id', :element ->> '$.from')
 """
-{sink}"#
+{sinks}"#
         )
     }
 }

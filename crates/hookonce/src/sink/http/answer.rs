@@ -6,12 +6,11 @@ use axum::http::{HeaderMap, header};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 
+use crate::sink::quote;
 use crate::step::Failure;
 
 /// How much of an answer is read: enough for its error, and to use the connection again.
 const ANSWER_LIMIT: usize = 4 << 10;
-/// How much of an answer's text is kept with the attempt, in characters.
-const QUOTE_LIMIT: usize = 500;
 /// How long *not yet* is when the answer doesn't say.
 const NOT_YET: Duration = Duration::from_secs(10);
 /// How long it is at least: it costs no attempt, so without a pause it would go round for ever.
@@ -28,7 +27,7 @@ pub(super) async fn judge(
     let status = answer.status();
     let asked = retry_after(answer.headers(), now);
     let text = read(answer).await;
-    let error = match quote(&text) {
+    let error = match quote::first(&text) {
         quoted if quoted.is_empty() => format!("answered {status}"),
         quoted => format!("answered {status}: {quoted}"),
     };
@@ -38,6 +37,10 @@ pub(super) async fn judge(
             Err(Failure::NotYet { error, after: asked.unwrap_or(NOT_YET).max(NOT_YET_LEAST) })
         }
         code if permanent.contains(&code) => Err(Failure::Permanent(error)),
+        // A proxy that got no good answer doesn't know what its backend did; 503 says that it did not.
+        code @ 502..=504 => {
+            Err(Failure::Unavailable { error, retry_after: asked, may_have_happened: code != 503 })
+        }
         // Redirects too: who is called has moved, which is for a person to configure.
         _ => Err(Failure::Transient { error, retry_after: asked }),
     }
@@ -54,20 +57,14 @@ async fn read(mut answer: reqwest::Response) -> Vec<u8> {
     text
 }
 
-/// An answer's text on one line.
-fn quote(text: &[u8]) -> String {
-    let text = String::from_utf8_lossy(text);
-    let line: Vec<_> = text.split(|c: char| c.is_whitespace() || c.is_control()).collect();
-    let words = line.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-    words.chars().take(QUOTE_LIMIT).collect()
-}
-
 /// How long the answer asks to wait, at most a day: seconds, or a date. A date is measured by the
 /// answer's own `Date` where it has one, so that nobody's clock needs to be right.
 fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let text = |name| headers.get(name)?.to_str().ok();
     let asked = text(header::RETRY_AFTER)?.trim();
-    if let Ok(seconds) = asked.parse() {
+    // However many digits: what is too long for a number is still a long time.
+    if !asked.is_empty() && asked.bytes().all(|byte| byte.is_ascii_digit()) {
+        let seconds = asked.parse().unwrap_or(u64::MAX);
         return Some(Duration::from_secs(seconds).min(LONGEST));
     }
     let date = |text: &str| rfc2822::DateTimeParser::new().parse_timestamp(text.trim()).ok();
@@ -101,13 +98,8 @@ mod tests {
         assert_eq!(asked("Sun, 06 Nov 1994 08:00:00 GMT", date), Some(Duration::ZERO));
         assert_eq!(asked("Sun, 06 Nov 1994 08:51:37 GMT", None), Some(Duration::from_secs(30)));
         assert_eq!(asked("99999999999", None), Some(LONGEST));
+        assert_eq!(asked("99999999999999999999999", None), Some(LONGEST));
         assert_eq!(asked("soon", date), None);
         assert_eq!(asked("-5", date), None);
-    }
-
-    #[test]
-    fn an_answer_is_quoted_on_one_line_and_not_at_length() {
-        assert_eq!(quote(b"  no\r\n such\0 \xff user\n"), "no such \u{fffd} user");
-        assert_eq!(quote(&[b'x'; 4096]).len(), QUOTE_LIMIT);
     }
 }

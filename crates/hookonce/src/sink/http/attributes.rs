@@ -3,6 +3,7 @@
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
+use crate::sink::attributes;
 use crate::step::StepContext;
 
 /// What the binding encodes beside everything that is not ASCII: space, double quote, percent.
@@ -10,24 +11,11 @@ const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'%');
 
 /// The attributes and the idempotency key.
 pub(super) fn headers(context: &StepContext<'_>) -> HeaderMap {
-    let claim = context.claim;
-    let event = &claim.event;
     let mut headers = HeaderMap::with_capacity(16);
-    let mut put = |name: &'static str, text: &str| {
-        headers.insert(HeaderName::from_static(name), value(&encode(text)));
-    };
-    put("ce-specversion", "1.0");
-    put("ce-id", &event.id.to_string());
-    put("ce-source", &format!("/webhooks/{}", event.source));
-    put("ce-type", &event.kind);
-    put("ce-time", &event.received_at.to_string());
-    if let Some(lane) = &event.lane {
-        put("ce-subject", lane);
+    for (name, text) in attributes::of(context) {
+        let name = HeaderName::try_from(format!("ce-{name}"));
+        headers.insert(name.expect("attributes are named in lower case"), value(&encode(&text)));
     }
-    put("ce-key", &event.key);
-    put("ce-route", &claim.route);
-    put("ce-epoch", &claim.epoch.to_string());
-    put("ce-run", &claim.run.to_string());
     headers.insert(HeaderName::from_static("idempotency-key"), value(&idempotency_key(context)));
     headers
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{Request, header};
-use hookonce::receiver::{Receiver, ReceiverOptions, Source};
+use hookonce::receiver::{Ack, Receiver, ReceiverOptions, Source};
 use hookonce::route::Route;
 use hookonce::scheme::meta::Meta;
 use hookonce::scheme::{Proof, Secret};
@@ -42,7 +42,8 @@ impl Intake {
         let secret = Secret::new("test-app-secret-0001").unwrap();
         let scheme = Arc::new(Meta::new(Proof::Secrets(vec![secret]), None));
         // The bed computes its ids in this scope.
-        let source = Source { name: "meta".into(), scope: "whatsapp".into(), scheme };
+        let ack = Ack::Stored;
+        let source = Source { name: "meta".into(), scope: "whatsapp".into(), scheme, ack };
         let route = Route { max_attempts: 3, ..Route::new("r") };
         let ack_timeout = Duration::from_millis(500);
         let options = ReceiverOptions { ack_timeout, clock, ..ReceiverOptions::default() };

@@ -166,7 +166,7 @@ store_test!(
         let fails = told(&log, |_| Err(Failure::transient("down")));
         let retry = RetryPolicy { min: Duration::from_secs(120), ..RetryPolicy::default() };
         let route = Route { retry, ..route(vec![("s", fails)]) };
-        let options = WorkerOptions { slots: 1000, reserve: 0, ..WorkerOptions::new("w") };
+        let options = WorkerOptions { slots: 1000, ..WorkerOptions::new("w") };
         let worker = Worker::new(bed.store.clone(), Arc::from([route]), options);
         assert_eq!(worker.turn().await, 1000);
         let mut seconds = std::collections::HashMap::<i64, u32>::new();

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use hookonce::listener::{self, ListenerOptions};
-use hookonce::receiver::{Receiver, ReceiverOptions, Source};
+use hookonce::receiver::{Ack, Receiver, ReceiverOptions, Source};
 use hookonce::route::Route;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -41,6 +41,7 @@ impl Server {
             name: "test".into(),
             scope: "scope-of-test".into(),
             scheme: Arc::new(ListScheme),
+            ack: Ack::Stored,
         };
         let mut statuses = Route::new("statuses");
         statuses.kinds = Some(vec!["status.*".to_owned()]);

@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use hookonce::sink::http::{HttpOptions, HttpSink};
-use hookonce::step::{Failure, Step as _};
+use hookonce::step::{Done, Failure, Step as _};
 use tokio::net::TcpListener;
 
 use super::claim::{changed, claim, context};
 use super::peer::Peer;
 
-async fn run(options: HttpOptions) -> Result<Option<String>, Failure> {
+async fn run(options: HttpOptions) -> Result<Done, Failure> {
     HttpSink::new(options).unwrap().run(&context(&claim())).await
 }
 
 /// What a sink makes of an answer with this status, these headers and this body.
-async fn judged(status: u16, headers: &str, body: &str) -> Result<Option<String>, Failure> {
+async fn judged(status: u16, headers: &str, body: &str) -> Result<Done, Failure> {
     let peer = Peer::listen().await;
     let options = HttpOptions::new(peer.url());
     let length = body.len();
@@ -27,7 +27,7 @@ async fn judged(status: u16, headers: &str, body: &str) -> Result<Option<String>
 #[tokio::test]
 async fn any_2xx_is_a_success() {
     for status in [200, 201, 202, 204, 299] {
-        assert!(matches!(judged(status, "", "").await, Ok(None)), "{status}");
+        assert!(matches!(judged(status, "", "").await, Ok(Done::PLAIN)), "{status}");
     }
 }
 
@@ -72,9 +72,18 @@ async fn too_early_is_not_yet_and_waits_as_long_as_it_is_asked_to() {
 
 #[tokio::test]
 async fn every_other_answer_is_transient_with_the_delay_it_asks_for() {
-    for status in [401, 403, 404, 408, 409, 500, 501, 502, 503, 504, 599] {
+    for status in [401, 403, 404, 408, 409, 500, 501, 505, 599] {
         let failure = judged(status, "Retry-After: 90\r\n", "").await.unwrap_err();
         let Failure::Transient { retry_after, .. } = failure else { panic!("{failure:?}") };
+        assert_eq!(retry_after, Some(Duration::from_secs(90)), "{status}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_the_sink_is_out_of_service_may_be_of_this_event_alone() {
+    for status in [502, 503, 504] {
+        let failure = judged(status, "Retry-After: 90\r\n", "").await.unwrap_err();
+        let Failure::Unavailable { retry_after, .. } = failure else { panic!("{failure:?}") };
         assert_eq!(retry_after, Some(Duration::from_secs(90)), "{status}");
     }
 }
@@ -121,16 +130,16 @@ async fn no_answer_in_time_leaves_the_outcome_unknown() {
     let timeout = Duration::from_millis(100);
     let options = HttpOptions { timeout, ..HttpOptions::new(peer.url()) };
     let (ran, _received) = tokio::join!(run(options), peer.receive());
-    let Err(Failure::Transient { error, .. }) = ran else { panic!("{ran:?}") };
+    let Err(Failure::Unknown(error)) = ran else { panic!("{ran:?}") };
     assert_eq!(error, "no answer within 100ms; whether it was handled is unknown");
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_before_the_answer_is_transient() {
+async fn a_connection_that_breaks_before_the_answer_leaves_the_outcome_unknown() {
     let peer = Peer::listen().await;
     let options = HttpOptions::new(peer.url());
     let (ran, ()) = tokio::join!(run(options), async { drop(peer.receive().await) });
-    let Err(Failure::Transient { error, .. }) = ran else { panic!("{ran:?}") };
+    let Err(Failure::Unknown(error)) = ran else { panic!("{ran:?}") };
     assert!(error.starts_with("the connection broke before an answer came"), "{error}");
     assert!(!error.contains("of-the-url"), "{error}");
 }

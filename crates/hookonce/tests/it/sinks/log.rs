@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use hookonce::sink::log::LogSink;
-use hookonce::step::{Failure, Step as _};
+use hookonce::step::{Done, Failure, Step as _};
 use hookonce::store::{EventDetails, EventSummary};
 
 use super::claim::{claim, context, event};
@@ -55,7 +55,7 @@ async fn an_event_is_one_line_of_json_with_its_payload_and_flushed() {
     let out = Out::default();
     let sink = LogSink::new(store(), Box::new(out.clone()));
     for _ in 0..2 {
-        assert!(matches!(sink.run(&context(&claim())).await, Ok(None)));
+        assert!(matches!(sink.run(&context(&claim())).await, Ok(Done::PLAIN)));
     }
     let text = out.flushed.lock().unwrap().clone();
     let lines: Vec<_> = text.lines().collect();

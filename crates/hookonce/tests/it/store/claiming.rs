@@ -209,8 +209,9 @@ store_test!(a_task_that_loses_every_worker_dies, |bed: Bed| async move {
         let claim = bed.store.reap(Token::draw(), LEASE, 10).await.unwrap().remove(0);
         let policy = hookonce::retry::RetryPolicy::default();
         let failure = hookonce::step::Failure::transient("worker lost");
-        let max = claim.max_attempts;
-        let outcome = hookonce::retry::outcome(&policy, claim.attempt, max, failure, 1.0);
+        let (attempt, max_attempts) = (claim.attempt, claim.max_attempts);
+        let trial = hookonce::retry::Trial { attempt, max_attempts, age: LEASE };
+        let outcome = hookonce::retry::outcome(&policy, trial, failure, 1.0);
         bed.store.finish(&claim, &outcome).await.unwrap();
         bed.clock.advance(Duration::from_secs(60));
     }
