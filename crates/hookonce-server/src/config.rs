@@ -151,6 +151,13 @@ pub(crate) fn log_filter() -> String {
     environment("HOOKONCE_LOG").unwrap_or_else(|| "info".to_owned())
 }
 
+/// Who runs the program, for the record of what was done: the user's name, else its number.
+pub(crate) fn user() -> String {
+    let name = ["USER", "LOGNAME"].into_iter().filter_map(environment);
+    let name = name.map(|name| name.trim().to_owned()).find(|name| !name.is_empty());
+    name.unwrap_or_else(|| rustix::process::getuid().as_raw().to_string())
+}
+
 /// The one door to the environment. A blank variable counts as none, but for secrets, which say so.
 fn environment(name: &str) -> Option<String> {
     #[expect(clippy::disallowed_methods, reason = "this is the configuration's door")]

@@ -14,7 +14,7 @@ use hookonce::sink::log::LogSink;
 use hookonce::sink::sql::SqlSink;
 use hookonce::step::Step;
 use hookonce::store::sqlite::{SqliteOptions, SqliteStore};
-use hookonce::store::{Clock, MirrorRoute, MirrorSource, Store, StoreError};
+use hookonce::store::{Clock, MirrorRoute, MirrorSource, Retention, Store, StoreError};
 use hookonce::task::DeadLane;
 
 use crate::config::{
@@ -127,6 +127,15 @@ pub(crate) fn route(written: &RouteConfig) -> Route {
             },
         },
         ..Route::new(written.name.as_str())
+    }
+}
+
+/// How long things are kept.
+pub(crate) fn retention(config: &Config) -> Retention {
+    Retention {
+        payload: config.retention.payload.get(),
+        key: config.retention.key.get(),
+        dead: config.retention.dead.get(),
     }
 }
 

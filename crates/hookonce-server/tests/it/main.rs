@@ -15,6 +15,10 @@ mod serving;
 
 mod steering;
 
+mod stock;
+
+mod bulk;
+
 mod cases;
 
 mod crash;
