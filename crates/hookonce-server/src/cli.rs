@@ -57,6 +57,11 @@ pub(crate) enum Command {
     /// Shows one event with its tasks, attempts, steps, arrivals and payload.
     Show(ShowOptions),
 
+    /// Follows the events that arrive: one line each, from the last few on, until Ctrl-C.
+    ///
+    /// A line is written when the event is first seen, and tells the state it has then.
+    Tail(TailOptions),
+
     /// Counts events and tasks, and the tasks of each route.
     Stats,
 

@@ -11,6 +11,7 @@ pub(crate) mod show;
 pub(crate) mod sign;
 pub(crate) mod stats;
 pub(crate) mod steer;
+pub(crate) mod tail;
 
 use hookonce::store::{AuditEntry, Store};
 use serde_json::Value;
