@@ -65,6 +65,13 @@ pub(crate) enum Command {
     /// Counts events and tasks, and the tasks of each route.
     Stats,
 
+    /// Looks at everything that is here, and says of each thing whether it is fine, and if it is not,
+    /// what to do next. Changes nothing.
+    ///
+    /// Opens a connection to each HTTP sink and sends no request. Exits with 1 if anything is wrong,
+    /// and with 0 where there are only warnings.
+    Doctor,
+
     /// Makes dead tasks due again, attempts from 1, steps that are done kept; a retry that waits is
     /// due now.
     ///

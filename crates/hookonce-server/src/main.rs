@@ -50,6 +50,7 @@ fn run(cli: Cli, format: Format) -> anyhow::Result<()> {
         Command::List(options) => runtime.block_on(commands::list::run(&place, options, format)),
         Command::Show(options) => runtime.block_on(commands::show::run(&place, &options, format)),
         Command::Tail(options) => runtime.block_on(commands::tail::run(&place, &options, format)),
+        Command::Doctor => runtime.block_on(commands::doctor::run(&place, format)),
         Command::Prune => runtime.block_on(commands::prune::run(&place, format)),
         Command::Stats => runtime.block_on(commands::stats::run(&place, format)),
         Command::Replay(options) => {

@@ -18,6 +18,7 @@ mod steering;
 mod stock;
 
 mod bulk;
+mod doctor;
 mod tailing;
 
 mod cases;
