@@ -1,6 +1,6 @@
 //! What a person does to tasks, and to which.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 
 use clap::{ArgGroup, Args};
 use hookonce::store::Filter;
@@ -71,10 +71,10 @@ pub(crate) struct WhichOptions {
 
     /// How many tasks at most, the oldest first.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
-    pub(crate) limit: Option<usize>,
+    pub(crate) limit: Option<NonZeroUsize>,
 
     /// How many tasks a second at most.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one_a_second)]
     pub(crate) rate: Option<NonZeroU32>,
 }
 
@@ -85,9 +85,10 @@ impl WhichOptions {
     }
 }
 
-fn at_least_one(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) => Err("nothing would be moved; write at least 1".to_owned()),
-        number => number.map_err(|_| "write a whole number".to_owned()),
-    }
+fn at_least_one(text: &str) -> Result<NonZeroUsize, &'static str> {
+    text.parse().map_err(|_| "write a whole number from 1")
+}
+
+fn at_least_one_a_second(text: &str) -> Result<NonZeroU32, &'static str> {
+    text.parse().map_err(|_| "write a whole number from 1")
 }

@@ -1,6 +1,7 @@
 //! What a person does about many tasks: replay, rerun, bury, move to another route; by the ids of
 //! their events or by a filter.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use anyhow::{anyhow, bail};
@@ -24,6 +25,9 @@ pub(crate) async fn replay(
     format: Format,
 ) -> anyhow::Result<()> {
     let config = Config::load_for_store(place)?;
+    if let (true, Some(name)) = (options.unrouted, &options.which.filter.route) {
+        configured(&config, name)?;
+    }
     let action = match &options.to_route {
         Some(name) => Action::Reroute(configured(&config, name)?),
         None if options.unrouted => Action::Assign,
@@ -119,6 +123,7 @@ impl Order<'_> {
     ) -> anyhow::Result<Moved> {
         let WhichOptions { limit, rate, .. } = *self.which;
         let (filter, action, effect) = (self.which.filter(), self.action.clone(), self.effect());
+        let limit = limit.map(NonZeroUsize::get);
         let order = Steer { filter, action, limit, rate, effect };
         if effect == Effect::Real {
             self.audit(store).await?;

@@ -75,6 +75,30 @@ fn who_changes_what_is_written_down_before() {
 }
 
 #[test]
+fn a_running_server_handles_what_is_replayed_in_order() {
+    let place = Place::new();
+    let stock = Stock::new(&place);
+    stock.put_dead(300);
+    let config = place.read("hookonce.toml");
+    let server = "[server]\nlisten = \"127.0.0.1:0\"\n[worker]\npoll = \"50ms\"\n";
+    place.write("hookonce.toml", &[server, &config].concat());
+    let server = place.serve(&[]);
+    let replay = || place.command(&["replay", "--state", "dead", "--json"]).output().unwrap();
+    let said = std::thread::scope(|scope| {
+        let both = [scope.spawn(replay), scope.spawn(replay)];
+        both.map(|one| serde_json::from_slice::<Value>(&one.join().unwrap().stdout).unwrap())
+    });
+    let replayed: Vec<u64> = said.iter().map(|said| said["replayed"].as_u64().unwrap()).collect();
+    assert_eq!(replayed[0] + replayed[1], 300, "{said:?}");
+    // One conversation: each is handled once, and none before the one that came before it.
+    for n in 0..300 {
+        let line: Value = serde_json::from_str(&server.stdout_line("")).unwrap();
+        assert_eq!(line["key"], format!("k{n}"));
+    }
+    wait_until("the last to be finished", || stock.waiting() == (0, 0));
+}
+
+#[test]
 fn completed_tasks_run_again_only_when_that_is_asked_for() {
     let place = Place::new();
     let stock = Stock::new(&place);
@@ -93,6 +117,8 @@ fn events_that_no_route_took_get_their_tasks() {
     let place = Place::new();
     let stock = Stock::new(&place);
     stock.put("before", &[]);
+    let unknown = place.run(&["replay", "--unrouted", "--route", "book"]);
+    assert!(unknown.code == 1 && unknown.stderr.contains("there are: books"), "{}", unknown.stderr);
     assert_eq!(place.run(&["replay", "--unrouted"]).ok().trim(), "1 replayed, 0 left as they are");
     assert_eq!(stock.waiting(), (1, 0));
     let counts: Value = serde_json::from_str(&place.run(&["stats", "--json"]).ok()).unwrap();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hookonce::event::{EventId, Key, Kind, NewEvent, Priority};
+use hookonce::event::{EventId, Key, Kind, Lane, NewEvent, Priority};
 use hookonce::store::sqlite::{SqliteOptions, SqliteStore};
 use hookonce::store::{ClaimOrder, ClaimRoute, Clock, Store as _};
 use hookonce::task::{DeadLane, NewTask, Outcome, Token};
@@ -47,27 +47,21 @@ impl Stock {
 
     /// Stores an event that came at this time.
     pub(crate) fn put_at(&self, key: &str, routes: &[&str], received_at: Timestamp) {
-        let payload = format!(r#"{{"key":"{key}"}}"#);
-        let task =
-            |route: &&str| NewTask { route: (*route).into(), max_attempts: 3, ordered: true };
-        let event = NewEvent {
-            id: EventId::of("a", key),
-            source: "a".into(),
-            key: Key::of(&[key]),
-            kind: Kind::of("message", Some("text")),
-            lane: None,
-            priority: Priority::Urgent,
-            digest: Sha256::digest(payload.as_bytes()).into(),
-            payload,
-            content_type: "application/json",
-            element: String::new(),
-            weak_key: false,
-            sent_at: None,
-            received_at,
-            unreadable: None,
-            tasks: routes.iter().map(task).collect(),
+        self.insert(vec![event(key, routes, received_at)]);
+    }
+
+    /// Stores events whose tasks are dead already, of one conversation.
+    pub(crate) fn put_dead(&self, n: usize) {
+        let dead = |n| NewEvent {
+            unreadable: Some("of course"),
+            lane: Some(Lane::of(&["one"])),
+            ..event(&format!("k{n}"), &["books"], Clock::system().now())
         };
-        self.runtime.block_on(self.store.insert(vec![event])).unwrap();
+        self.insert((0..n).map(dead).collect());
+    }
+
+    fn insert(&self, events: Vec<NewEvent>) {
+        self.runtime.block_on(self.store.insert(events)).unwrap();
     }
 
     /// Ends an attempt of every due task of a route.
@@ -96,6 +90,29 @@ impl Stock {
     pub(crate) fn waiting(&self) -> (u64, u64) {
         let counts = self.runtime.block_on(self.store.counts()).unwrap();
         (counts.pending, counts.dead)
+    }
+}
+
+/// An event with a task for each of these routes.
+fn event(key: &str, routes: &[&str], received_at: Timestamp) -> NewEvent {
+    let payload = format!(r#"{{"key":"{key}"}}"#);
+    let task = |route: &&str| NewTask { route: (*route).into(), max_attempts: 3, ordered: true };
+    NewEvent {
+        id: EventId::of("a", key),
+        source: "a".into(),
+        key: Key::of(&[key]),
+        kind: Kind::of("message", Some("text")),
+        lane: None,
+        priority: Priority::Urgent,
+        digest: Sha256::digest(payload.as_bytes()).into(),
+        payload,
+        content_type: "application/json",
+        element: String::new(),
+        weak_key: false,
+        sent_at: None,
+        received_at,
+        unreadable: None,
+        tasks: routes.iter().map(task).collect(),
     }
 }
 
