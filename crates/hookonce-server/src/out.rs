@@ -100,6 +100,14 @@ pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     lines.join("\n")
 }
 
+/// A number of things, with the word for them.
+pub(crate) fn counted<N: Copy + PartialEq + From<u8> + std::fmt::Display>(
+    n: N,
+    what: &str,
+) -> String {
+    format!("{n} {what}{}", if n == N::from(1) { "" } else { "s" })
+}
+
 /// Cuts `text` to at most `limit` characters, and shows that it did.
 pub(crate) fn shortened(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{audit, unless_interrupted};
 use crate::config::{Config, Place};
-use crate::out::{self, Format, Progress, Reported};
+use crate::out::{self, Format, Progress, Reported, counted};
 use crate::wiring;
 
 /// How many events are looked at in one step, so that intake is never held up long.
@@ -56,5 +56,6 @@ pub(crate) async fn run(place: &Place, format: Format) -> anyhow::Result<()> {
 }
 
 fn sentence(pruned: Pruned) -> String {
-    format!("deleted {} payloads and {} whole events", pruned.payloads, pruned.events)
+    let (payloads, events) = (counted(pruned.payloads, "payload"), counted(pruned.events, "event"));
+    format!("deleted {payloads}, and {events} with all that was kept of them")
 }

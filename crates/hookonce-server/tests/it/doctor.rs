@@ -91,6 +91,7 @@ fn tasks_that_wait_for_a_person_are_told_of_with_what_to_type() {
     stock.end("books", &dead());
     stock.put("b", &["gone"]);
     let dead_ones = found(&place, "tasks", "warning");
+    assert!(dead_ones[0].starts_with("dead: 1 task of route `books`; "), "{dead_ones:?}");
     assert!(dead_ones[0].contains("`hookonce replay --state dead --route books`"), "{dead_ones:?}");
     let gone = found(&place, "routes", "wrong");
     assert!(gone[0].contains("`hookonce replay --route gone --to-route NAME`"), "{gone:?}");
@@ -111,5 +112,16 @@ fn tasks_that_wait_for_a_person_are_told_of_with_what_to_type() {
         "state = 'claimed', due_at = null, token = x'00', claimed_at = 1, lease_until = 2",
         "pending",
     );
-    assert!(found(&place, "claims", "warning")[0].starts_with("1 claims have lapsed"));
+    assert!(found(&place, "claims", "warning")[0].contains("by nobody: 1 claim;"));
+}
+
+#[test]
+fn a_lane_that_is_held_is_told_of() {
+    let place = Place::new();
+    let stock = Stock::new(&place);
+    stock.put_dead(2);
+    assert_eq!(found(&place, "lanes", "warning"), Vec::<String>::new());
+    place.run(&["replay", "--state", "dead"]).ok();
+    stock.end("books", &Outcome::Dead { error: "e".to_owned(), lane: DeadLane::Hold });
+    assert!(found(&place, "lanes", "warning")[0].contains("until you act: 1 lane;"));
 }

@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::Report;
 use crate::config::Config;
+use crate::out::counted;
 
 /// How long a task may be due before nobody seems to work.
 const OVERDUE: SignedDuration = SignedDuration::from_mins(5);
@@ -49,8 +50,8 @@ async fn look(config: &Config, store: &dyn Store, report: &mut Report) -> Result
 fn gone(counts: &RouteCounts, report: &mut Report) {
     let RouteCounts { route, pending, claimed, dead } = counts;
     let message = format!(
-        "the configuration no longer has route `{route}`, which has {pending} pending, {claimed} \
-         claimed and {dead} dead tasks: `hookonce replay --route {route} --to-route NAME` moves \
+        "the configuration no longer has route `{route}`, which has tasks: {pending} pending, \
+         {claimed} claimed, {dead} dead; `hookonce replay --route {route} --to-route NAME` moves \
          them, `hookonce bury --route {route}` gives them up"
     );
     if pending + claimed > 0 {
@@ -64,8 +65,9 @@ fn dead(counts: &RouteCounts, report: &mut Report) {
     let RouteCounts { route, dead, .. } = counts;
     if *dead > 0 {
         let message = format!(
-            "{dead} tasks of route `{route}` are dead: `hookonce list --state dead --route {route}` \
-             shows them, `hookonce replay --state dead --route {route}` makes them due again"
+            "dead: {} of route `{route}`; `hookonce list --state dead --route {route}` \
+             shows what and why, `hookonce replay --state dead --route {route}` tries again",
+            counted(*dead, "task")
         );
         report.warning("tasks", message);
     }
@@ -78,8 +80,9 @@ async fn held(store: &dyn Store, report: &mut Report) -> Result<(), StoreError> 
     if found > 0 {
         let least = if is_all { "" } else { "at least " };
         let message = format!(
-            "{least}{found} lanes are held by a dead task and wait for you: `hookonce replay ID` \
-             tries it again, `hookonce bury ID` lets its lane go on"
+            "held by a dead task until you act: {least}{}; `hookonce replay ID` tries it again, \
+             `hookonce bury ID` lets its lane go on",
+            counted(found, "lane")
         );
         report.warning("lanes", message);
     }
@@ -105,8 +108,9 @@ async fn lapsed(store: &dyn Store, now: Timestamp, report: &mut Report) -> Resul
     let (found, _) = count(store, State::Claimed, has_lapsed).await?;
     if found > 0 {
         let message = format!(
-            "{found} claims have lapsed and nobody has taken them over: `hookonce serve` does, \
-             within its `worker.poll`"
+            "lapsed, and taken over by nobody: {}; a running `hookonce serve` does it within its \
+             `worker.poll`",
+            counted(found, "claim")
         );
         report.warning("claims", message);
     } else {
