@@ -1,9 +1,15 @@
 //! The command line: what there is to say to `hookonce`. Its texts are the help and, generated,
 //! `docs/reference/cli.md`.
 
+mod filter;
+mod steer;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use filter::{FilterOptions, TailOptions};
+pub(crate) use steer::{BuryOptions, ReplayOptions, WhichOptions};
 
 /// Receives webhooks, stores each event once, and sees each through to exactly-once effects.
 #[derive(Debug, Parser)]
@@ -51,19 +57,41 @@ pub(crate) enum Command {
     /// Shows one event with its tasks, attempts, steps, arrivals and payload.
     Show(ShowOptions),
 
-    /// Counts events and tasks.
+    /// Follows the events that arrive: one line each, from the last few on, until Ctrl-C.
+    ///
+    /// A line is written when the event is first seen, and tells the state it has then.
+    Tail(TailOptions),
+
+    /// Counts events and tasks, and the tasks of each route.
     Stats,
 
-    /// Makes dead tasks of events due again, attempts from 1, steps that are done kept; a retry that
-    /// waits is due now.
+    /// Looks at everything that is here, and says of each thing whether it is fine, and if it is not,
+    /// what to do next. Changes nothing.
     ///
-    /// A task of a lane waits for its lane. Others are left as they are, and counted so. A running
-    /// server sees to what became due within its `worker.poll`.
-    Replay(SteerOptions),
+    /// Opens a connection to each HTTP sink and sends no request. Exits with 1 if anything is wrong,
+    /// and with 0 where there are only warnings.
+    Doctor,
+
+    /// Makes dead tasks due again, attempts from 1, steps that are done kept; a retry that waits is
+    /// due now.
+    ///
+    /// Name events by their ids, or filter them: `hookonce replay --state dead --route ledger`. With
+    /// a filter it goes from the oldest event on, so that the order within each lane is kept, over the
+    /// events that are there when it begins; without `--state` its tasks are the dead ones and the
+    /// retries that wait. It may be broken off and begun again: nothing is moved twice. A task of a
+    /// lane waits for its lane. Others are left as they are, and counted so. A running server sees to
+    /// what became due within its `worker.poll`.
+    Replay(ReplayOptions),
 
     /// Gives tasks of events up: makes pending ones dead, and lets a lane go on that a dead one
     /// holds.
-    Bury(SteerOptions),
+    ///
+    /// Name events by their ids, or filter them, as with `replay`. What a worker has is left.
+    Bury(BuryOptions),
+
+    /// Deletes now what is older than `retention` says, instead of little by little in a running
+    /// server: payloads, then whole events.
+    Prune,
 
     /// Copies the store to a new file while it is in use.
     Backup(BackupOptions),
@@ -145,25 +173,8 @@ pub(crate) struct SignOptions {
 /// Which events.
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
-    /// Events with a task in this state; `recorded`: without any task.
-    #[arg(long, value_enum, value_name = "STATE")]
-    pub(crate) state: Option<StateName>,
-
-    /// Events of this source.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) source: Option<String>,
-
-    /// Events of this kind; a `*` stands for any characters.
-    #[arg(long, value_name = "GLOB")]
-    pub(crate) kind: Option<String>,
-
-    /// Events that this route has a task for; with `--state`, the state of that task.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) route: Option<String>,
-
-    /// Events of this lane.
-    #[arg(long, value_name = "LANE")]
-    pub(crate) lane: Option<String>,
+    #[command(flatten)]
+    pub(crate) filter: FilterOptions,
 
     /// The event with this key.
     #[arg(long, value_name = "KEY")]
@@ -179,38 +190,11 @@ pub(crate) struct ListOptions {
     pub(crate) limit: u16,
 }
 
-/// A state to filter by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum StateName {
-    /// No route wanted the event.
-    Recorded,
-    /// To be handled: now, later, or after its lane's head.
-    Pending,
-    /// A worker has it.
-    Claimed,
-    /// Every step succeeded.
-    Completed,
-    /// Out of attempts, or failed permanently.
-    Dead,
-}
-
 /// Which event.
 #[derive(Debug, Args)]
 pub(crate) struct ShowOptions {
     /// The event's id.
     pub(crate) id: String,
-}
-
-/// Whose tasks.
-#[derive(Debug, Args)]
-pub(crate) struct SteerOptions {
-    /// The events' ids.
-    #[arg(required = true, value_name = "ID")]
-    pub(crate) ids: Vec<String>,
-
-    /// Only the tasks of this route.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) route: Option<String>,
 }
 
 /// Where to.

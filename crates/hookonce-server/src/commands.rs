@@ -4,9 +4,39 @@
 pub(crate) mod backup;
 pub(crate) mod check;
 pub(crate) mod completions;
+pub(crate) mod doctor;
 pub(crate) mod init;
 pub(crate) mod list;
+pub(crate) mod prune;
 pub(crate) mod show;
 pub(crate) mod sign;
 pub(crate) mod stats;
 pub(crate) mod steer;
+pub(crate) mod tail;
+
+use hookonce::store::{AuditEntry, Store};
+use serde_json::Value;
+
+use crate::{config, wiring};
+
+/// Writes down who does what, before it is done.
+async fn audit(store: &dyn Store, action: &str, details: &Value) -> anyhow::Result<()> {
+    let who = format!("cli:{}", config::user());
+    let entry = AuditEntry { who, action: action.to_owned(), details: details.to_string() };
+    let written = store.audit(&entry).await;
+    written.map_err(|error| wiring::not_done("cannot write down who does this", &error))
+}
+
+/// Does `work` unless Ctrl-C comes before it is done; `None` if that came.
+async fn unless_interrupted<T>(work: impl Future<Output = T>) -> Option<T> {
+    let interrupt = async {
+        // Where Ctrl-C can't be watched it ends the process.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        done = work => Some(done),
+        () = interrupt => None,
+    }
+}

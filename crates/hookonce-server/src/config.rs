@@ -171,6 +171,13 @@ pub(crate) fn home() -> Option<OsString> {
     variable("HOME")
 }
 
+/// Who runs the program, for the record of what was done: the user's name, else its number.
+pub(crate) fn user() -> String {
+    let name = ["USER", "LOGNAME"].into_iter().filter_map(environment);
+    let name = name.map(|name| name.trim().to_owned()).find(|name| !name.is_empty());
+    name.unwrap_or_else(|| rustix::process::getuid().as_raw().to_string())
+}
+
 /// A variable as text. A blank one counts as none, but for secrets, which say so.
 fn environment(name: &str) -> Option<String> {
     let value = variable(name)?.into_string().ok()?;

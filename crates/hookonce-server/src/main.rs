@@ -55,6 +55,9 @@ fn run(cli: Cli, format: Format) -> anyhow::Result<()> {
         Command::Sign(options) => commands::sign::run(&place, &options, format),
         Command::List(options) => runtime.block_on(commands::list::run(&place, options, format)),
         Command::Show(options) => runtime.block_on(commands::show::run(&place, &options, format)),
+        Command::Tail(options) => runtime.block_on(commands::tail::run(&place, &options, format)),
+        Command::Doctor => runtime.block_on(commands::doctor::run(&place, format)),
+        Command::Prune => runtime.block_on(commands::prune::run(&place, format)),
         Command::Stats => runtime.block_on(commands::stats::run(&place, format)),
         Command::Replay(options) => {
             runtime.block_on(commands::steer::replay(&place, &options, format))

@@ -2,10 +2,18 @@
 //!
 //! Logs don't go through here; they are `tracing`'s, on standard error.
 
+mod progress;
+
 use std::io::{self, IsTerminal as _, Write};
+use std::ops::ControlFlow;
 
 use anyhow::Context as _;
+use rustix::event::{PollFd, PollFlags};
 use serde::Serialize;
+
+pub(crate) use progress::Progress;
+
+const CANNOT_WRITE: &str = "cannot write to standard output";
 
 /// For whom a command says what it found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +37,23 @@ pub(crate) fn raw(text: &str) -> anyhow::Result<()> {
 /// Writes a result as one line of JSON.
 pub(crate) fn json<T: Serialize>(value: &T) -> anyhow::Result<()> {
     write_result(&serde_json::to_string(value)?)
+}
+
+/// Writes a line of a result that goes on; breaks off once nobody reads it any more.
+pub(crate) fn line(line: &str) -> anyhow::Result<ControlFlow<()>> {
+    match write_lines(io::stdout().lock(), &printable(line)) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
+        written => written.map(ControlFlow::Continue).context(CANNOT_WRITE),
+    }
+}
+
+/// Whether the reader of a result that goes on has gone away, such as `head` once it has its lines.
+pub(crate) fn has_no_reader() -> bool {
+    let stdout = io::stdout();
+    let mut asked = [PollFd::new(&stdout, PollFlags::empty())];
+    let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+    let answered = rustix::event::poll(&mut asked, Some(&now));
+    answered.is_ok() && asked[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
 }
 
 /// Writes a remark beside the result, or why there is none.
@@ -75,6 +100,14 @@ pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     lines.join("\n")
 }
 
+/// A number of things, with the word for them.
+pub(crate) fn counted<N: Copy + PartialEq + From<u8> + std::fmt::Display>(
+    n: N,
+    what: &str,
+) -> String {
+    format!("{n} {what}{}", if n == N::from(1) { "" } else { "s" })
+}
+
 /// Cuts `text` to at most `limit` characters, and shows that it did.
 pub(crate) fn shortened(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
@@ -93,7 +126,7 @@ fn write_result(text: &str) -> anyhow::Result<()> {
     match write_lines(io::stdout().lock(), text) {
         // A reader that has gone away, such as `head`, wants nothing more: that is no failure.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written.context("cannot write to standard output"),
+        written => written.context(CANNOT_WRITE),
     }
 }
 

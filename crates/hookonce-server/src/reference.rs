@@ -50,7 +50,9 @@ fn configuration() -> Result<String, std::fmt::Error> {
          | `HOOKONCE_CONFIG` | The configuration file, where `--config` doesn't name one. |\n\
          | `HOOKONCE_STORE` | Used instead of `store`, and means what it would mean there. |\n\
          | `HOOKONCE_LOG` | What is logged to standard error, such as `info` (the default) or \
-         `hookonce=debug`. |\n",
+         `hookonce=debug`. |\n\
+         | `USER`, `LOGNAME` | Who is written down in the store's audit by a command that changes \
+         tasks; without either, the number of the user. |\n",
     );
     Ok(page)
 }

@@ -141,6 +141,18 @@ impl Steer {
 mod tests {
     use super::*;
 
+    #[expect(
+        dead_code,
+        reason = "that it compiles is the test: a server's handler may wait for it"
+    )]
+    fn is_send<'a>(
+        store: &'a dyn Store,
+        order: &'a Steer,
+        note: &'a mut (dyn FnMut(Moved) + Send),
+    ) -> impl Future<Output = impl Sized> + Send + 'a {
+        steer(store, &[], order, note)
+    }
+
     #[test]
     fn a_rate_spaces_batches_of_a_second_at_most() {
         let order = |rate, effect| Steer {

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::cli::CheckOptions;
 use crate::config::{Config, Place, Problem, Problems, SinkConfig};
-use crate::out::{self, Format, Reported};
+use crate::out::{self, Format, Reported, counted};
 use crate::wiring::{self, Gates};
 
 pub(crate) async fn run(
@@ -71,12 +71,11 @@ async fn use_it(config: &Config) -> Vec<Problem> {
 }
 
 fn summary(config: &Config) -> String {
-    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     format!(
         "{}, {}, {}, store `{}`",
-        count(config.sources.len(), "source"),
-        count(config.routes.len(), "route"),
-        count(config.sinks.len(), "sink"),
+        counted(config.sources.len(), "source"),
+        counted(config.routes.len(), "route"),
+        counted(config.sinks.len(), "sink"),
         config.store.display()
     )
 }

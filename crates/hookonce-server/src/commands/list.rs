@@ -1,10 +1,9 @@
 //! Lists events, newest first.
 
-use hookonce::store::{EventSummary, Filter, Page, StateFilter, Store as _};
-use hookonce::task::State;
+use hookonce::store::{EventSummary, Filter, Store as _};
 use serde::Serialize;
 
-use crate::cli::{ListOptions, StateName};
+use crate::cli::ListOptions;
 use crate::config::{Config, Place};
 use crate::out::{self, Format, shortened, table};
 use crate::wiring;
@@ -13,13 +12,23 @@ pub(crate) async fn run(place: &Place, options: ListOptions, format: Format) -> 
     let config = Config::load_for_store(place)?;
     let store = wiring::open_existing(&config).await?;
     let limit = usize::from(options.limit);
-    let page = store.list(&filter(options), limit).await;
+    let filter = Filter { key: options.key, after: options.after, ..options.filter.filter() };
+    let page = store.list(&filter, limit).await;
     let page = page.map_err(|error| wiring::not_done("cannot list events", &error))?;
     if format == Format::Json {
         let next = page.next.map(|cursor| cursor.to_string());
         return out::json(&Answer { events: &page.events, next });
     }
-    show(&page)
+    if page.events.is_empty() {
+        out::remark(&nothing(&config, &filter));
+    } else {
+        let head = ["ID", "RECEIVED", "SOURCE", "KIND", "STATE", "COPIES", "KEY"];
+        out::text(&table(&head, &page.events.iter().map(row).collect::<Vec<_>>()))?;
+    }
+    if let Some(cursor) = page.next {
+        out::remark(&format!("there may be more: add --after {cursor}"));
+    }
+    Ok(())
 }
 
 /// A page as a program reads it: a cursor is nothing to calculate with.
@@ -29,29 +38,11 @@ struct Answer<'a> {
     next: Option<String>,
 }
 
-fn filter(options: ListOptions) -> Filter {
-    let state = options.state.map(|state| match state {
-        StateName::Recorded => StateFilter::Recorded,
-        StateName::Pending => StateFilter::Task(State::Pending),
-        StateName::Claimed => StateFilter::Task(State::Claimed),
-        StateName::Completed => StateFilter::Task(State::Completed),
-        StateName::Dead => StateFilter::Task(State::Dead),
-    });
-    let ListOptions { source, kind, route, lane, key, after, .. } = options;
-    Filter { state, source, kind, route, lane, key, after }
-}
-
-fn show(page: &Page) -> anyhow::Result<()> {
-    if page.events.is_empty() {
-        out::remark("no events");
-    } else {
-        let head = ["ID", "RECEIVED", "SOURCE", "KIND", "STATE", "COPIES", "KEY"];
-        out::text(&table(&head, &page.events.iter().map(row).collect::<Vec<_>>()))?;
-    }
-    if let Some(cursor) = page.next {
-        out::remark(&format!("there may be more: add --after {cursor}"));
-    }
-    Ok(())
+/// Why there may be none.
+fn nothing(config: &Config, filter: &Filter) -> String {
+    let source = filter.source.as_ref().map(|name| config.source(name));
+    let hint = source.and_then(Result::err).map(|hint| format!(": {hint}"));
+    format!("no events{}", hint.unwrap_or_default())
 }
 
 fn row(summary: &EventSummary) -> Vec<String> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::Path;
 
-use anyhow::{Context as _, Error};
+use anyhow::{Context as _, Error, bail};
 use serde_json::json;
 
 use crate::cli::SignOptions;
@@ -23,7 +23,7 @@ pub(crate) fn run(place: &Place, options: &SignOptions, format: Format) -> anyho
     // An unverified source has no secret to sign with: the line is then sent as it is.
     headers.extend(scheme.sign(&bytes).unwrap_or_default());
     let url = match &options.url {
-        Some(base) => format!("{}/webhooks/{name}", base.trim_end_matches('/')),
+        Some(base) => format!("{}/webhooks/{name}", checked(base)?.trim_end_matches('/')),
         None => curl::webhook_url(&config.server.listen, name),
     };
     let line = if is_standard_input(&options.file) {
@@ -49,6 +49,15 @@ pub(crate) fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
         return Ok(bytes);
     }
     std::fs::read(file).with_context(|| format!("cannot read `{}`", file.display()))
+}
+
+/// The address of a server, if it is one: `curl` would take anything else for a name to look up.
+fn checked(base: &str) -> anyhow::Result<&str> {
+    let url = url::Url::parse(base).ok();
+    if url.is_some_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host()) {
+        return Ok(base);
+    }
+    bail!("--url `{base}` is no address; write such as `https://hooks.example.com`")
 }
 
 fn is_standard_input(file: &Path) -> bool {

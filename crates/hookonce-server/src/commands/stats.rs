@@ -1,10 +1,13 @@
 //! Counts events and tasks.
 
-use hookonce::store::{Counts, Store as _};
+use hookonce::store::{Counts, RouteCounts, Store as _};
 
 use crate::config::{Config, Place};
-use crate::out::{self, Format};
+use crate::out::{self, Format, table};
 use crate::wiring;
+
+/// What is said of a route that has tasks and is in the configuration no more.
+const GONE: &str = "gone from the configuration: `hookonce replay --route … --to-route …`";
 
 pub(crate) async fn run(place: &Place, format: Format) -> anyhow::Result<()> {
     let config = Config::load_for_store(place)?;
@@ -13,7 +16,29 @@ pub(crate) async fn run(place: &Place, format: Format) -> anyhow::Result<()> {
     if format == Format::Json {
         return out::json(&counts);
     }
-    out::text(&shown(&counts))
+    let routes = store.routes().await;
+    let routes = routes.map_err(|error| wiring::not_done("cannot count by route", &error))?;
+    out::text(&[shown(&counts), by_route(&config, &routes)].concat())
+}
+
+/// The live tasks of each route of the configuration, and of those that are gone from it.
+fn by_route(config: &Config, routes: &[RouteCounts]) -> String {
+    let row = |name: &str, is_known: bool| {
+        let counts = routes.iter().find(|counts| counts.route == name);
+        let counts = counts.map_or([0; 3], |c| [c.pending, c.claimed, c.dead]);
+        let mut row = vec![name.to_owned()];
+        row.extend(counts.iter().map(ToString::to_string));
+        row.push(if is_known { String::new() } else { GONE.to_owned() });
+        row
+    };
+    let known: Vec<&str> = config.routes.iter().map(|route| route.name.as_str()).collect();
+    let mut rows: Vec<_> = known.iter().map(|name| row(name, true)).collect();
+    let gone = routes.iter().filter(|counts| !known.contains(&&*counts.route));
+    rows.extend(gone.map(|counts| row(&counts.route, false)));
+    if rows.is_empty() {
+        return String::new();
+    }
+    format!("\n\n{}", table(&["ROUTE", "PENDING", "CLAIMED", "DEAD", ""], &rows))
 }
 
 fn shown(counts: &Counts) -> String {

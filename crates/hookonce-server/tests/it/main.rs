@@ -21,6 +21,12 @@ mod admin;
 
 mod handling;
 
+mod stock;
+
+mod bulk;
+mod doctor;
+mod tailing;
+
 mod cases;
 
 mod crash;

@@ -91,6 +91,8 @@ fn an_empty_store_has_no_events() {
     place.run(&["init"]).ok();
     place.run(&["check"]).ok();
     assert_eq!(place.run(&["list", "--json"]).ok(), "{\"events\":[],\"next\":null}\n");
+    let said = place.run(&["list", "--source", "nope"]);
+    assert_eq!(said.stderr, "no events: there is no source `nope`; there are: whatsapp\n");
     let counts: serde_json::Value =
         serde_json::from_str(&place.run(&["stats", "--json"]).ok()).unwrap();
     assert_eq!(counts["events"], 0);

@@ -78,6 +78,11 @@ fn a_source_or_file_that_is_not_there_is_named() {
     let place = place();
     let said = place.run(&["sign", "--source", "whatsap", "secret"]);
     assert!(said.stderr.contains("no source `whatsap`; there are: open, whatsapp"));
+    place.write("body", "{}");
+    for url in ["localhost:8080", "hooks.example.com", "ftp://hooks.example.com", "https://"] {
+        let said = place.run(&["sign", "--source", "open", "--url", url, "body"]);
+        assert!(said.code == 1 && said.stderr.contains("is no address"), "{url}: {}", said.stderr);
+    }
     let said = place.run(&["sign", "--source", "open", "nothing.json"]);
     assert!(said.stderr.contains("cannot read `nothing.json`"), "{}", said.stderr);
 }

@@ -6,6 +6,7 @@
 mod backup;
 mod checkpoint;
 mod claim;
+mod facts;
 mod finish;
 mod flush;
 mod insert;
@@ -29,6 +30,8 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use rusqlite::Connection;
 use tokio::sync::{Notify, oneshot};
+
+pub use self::facts::SqliteFacts;
 
 use self::claim::Turn;
 use self::disk::Disk;

@@ -1,5 +1,7 @@
 //! What a person does to many tasks: which are meant, in which order, and what is only counted.
 
+mod bulk;
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -4,6 +4,7 @@ mod claiming;
 mod costs;
 mod finishing;
 mod inserting;
+mod moving;
 mod pruning;
 mod reading;
 mod sqlite;

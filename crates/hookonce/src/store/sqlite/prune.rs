@@ -13,7 +13,7 @@ use crate::store::{Pruned, Retention};
 const ARRIVALS_APART: i64 = 60 * 60 * 1000;
 const MINUTES_APART: i64 = 31 * 24 * 60;
 
-/// Where the walks over old events and arrivals stand.
+/// Where the walks over events and arrivals stand.
 pub(super) struct Walk {
     /// `None` at the end; once both are there, they begin anew.
     payloads: Cell<Option<i64>>,
@@ -28,11 +28,28 @@ impl Default for Walk {
     }
 }
 
-/// An old event, as the two walks see it.
-struct Old {
+/// An event, as the two walks see it.
+struct Seen {
     seq: i64,
+    received_at: i64,
     /// The latest of its arrivals and of its tasks' finishes.
     last: i64,
+}
+
+/// The time up to which a walk goes, in the order in which events came: what came after an event
+/// that is too young is younger. So a walk looks at what is old and not at the whole table, which
+/// would hold up the intake. Where the clock was turned, or events were copied in, some stay longer.
+#[derive(Debug, Clone, Copy)]
+struct Edge {
+    before: i64,
+    now: i64,
+}
+
+impl Edge {
+    /// Whether a walk ends here. A time that is yet to come says nothing of the events after it.
+    fn is_at(self, event: &Seen) -> bool {
+        (self.before..=self.now).contains(&event.received_at)
+    }
 }
 
 /// Deletes what is older than its retention: first payloads, then whole events without payload.
@@ -44,7 +61,7 @@ pub(super) fn prune(
 ) -> rusqlite::Result<Pruned> {
     let now = session.now();
     let payloads = prune_payloads(session, &walk.payloads, retention, now, limit)?;
-    let events = prune_keys(session, &walk.keys, now - millis(retention.key), limit)?;
+    let events = prune_keys(session, &walk.keys, retention, now, limit)?;
     // The file itself shrinks too, where it is of our making: else pruning could never end a
     // shortage of room. A little at a time, since each page is moved.
     session.connection.execute_batch("pragma incremental_vacuum(256)")?;
@@ -66,22 +83,22 @@ fn prune_payloads(
     let Some(after) = walk.get() else { return Ok(0) };
     let before = now - millis(retention.payload);
     let before_dead = now - millis(retention.dead);
-    let old = |row: &Row<'_>| Ok((old(row)?, row.get::<_, bool>(4)?, row.get::<_, bool>(5)?));
-    let candidates: Vec<(Old, bool, bool)> = session
+    let edge = Edge { before: before.max(before_dead), now };
+    let seen = |row: &Row<'_>| Ok((seen(row)?, row.get::<_, bool>(4)?, row.get::<_, bool>(5)?));
+    let events: Vec<(Seen, bool, bool)> = session
         .connection
         .prepare_cached(include_str!("prune_payload_candidates.sql"))?
-        .query_map(
-            named_params! {
-                ":after": after, ":before": before.max(before_dead), ":limit": limit,
-            },
-            old,
-        )?
+        .query_map(named_params! { ":after": after, ":limit": limit }, seen)?
         .collect::<rusqlite::Result<_>>()?;
-    walk.set(candidates.last().map(|(old, ..)| old.seq).filter(|_| candidates.len() == limit));
+    walk.set(events.last().map(|(event, ..)| event.seq).filter(|_| events.len() == limit));
     let mut pruned = 0;
-    for (old, live, dead) in candidates {
-        if !live && old.last < if dead { before_dead } else { before } {
-            pruned += session.execute(include_str!("prune_payload.sql"), (old.seq,))?;
+    for (event, live, dead) in events {
+        if edge.is_at(&event) {
+            walk.set(None);
+            break;
+        }
+        if !live && event.last < if dead { before_dead } else { before } {
+            pruned += session.execute(include_str!("prune_payload.sql"), (event.seq,))?;
         }
     }
     Ok(pruned)
@@ -90,26 +107,35 @@ fn prune_payloads(
 fn prune_keys(
     session: &Session,
     walk: &Cell<Option<i64>>,
-    before: i64,
+    retention: &Retention,
+    now: i64,
     limit: usize,
 ) -> rusqlite::Result<usize> {
     let Some(after) = walk.get() else { return Ok(0) };
-    let candidates: Vec<(Old, Option<i64>, i64)> = session
+    let before = now - millis(retention.key);
+    // What is younger than payloads are kept has one still.
+    let before_payload = now - millis(retention.payload.min(retention.dead));
+    let edge = Edge { before: before.min(before_payload), now };
+    let events: Vec<(Seen, bool, Option<i64>, i64)> = session
         .connection
         .prepare_cached(include_str!("prune_key_candidates.sql"))?
-        .query_map(named_params! { ":after": after, ":before": before, ":limit": limit }, |row| {
-            Ok((old(row)?, row.get(4)?, row.get(5)?))
+        .query_map(named_params! { ":after": after, ":limit": limit }, |row| {
+            Ok((seen(row)?, row.get(4)?, row.get(5)?, row.get(6)?))
         })?
         .collect::<rusqlite::Result<_>>()?;
-    walk.set(candidates.last().map(|(old, ..)| old.seq).filter(|_| candidates.len() == limit));
+    walk.set(events.last().map(|(event, ..)| event.seq).filter(|_| events.len() == limit));
     let mut pruned = 0;
-    for (old, sent_at, priority) in candidates {
+    for (event, is_bare, sent_at, priority) in events {
+        if edge.is_at(&event) {
+            walk.set(None);
+            break;
+        }
         // An event that the sender dates later than it came can't be proven old when it comes
         // again: its key stays until that date is as old.
-        if old.last >= before || sent_at.is_some_and(|at| at >= before) {
+        if !is_bare || event.last >= before || sent_at.is_some_and(|at| at >= before) {
             continue;
         }
-        if !delete(session, old.seq)? {
+        if !delete(session, event.seq)? {
             continue;
         }
         if let Some(at) = sent_at.filter(|_| Priority::from_number(priority) != Priority::History) {
@@ -144,9 +170,10 @@ fn delete(session: &Session, seq: i64) -> rusqlite::Result<bool> {
     Ok(!is_referred_to)
 }
 
-fn old(row: &Row<'_>) -> rusqlite::Result<Old> {
-    let (received, arrived, finished): (i64, i64, i64) = (row.get(1)?, row.get(2)?, row.get(3)?);
-    Ok(Old { seq: row.get(0)?, last: received.max(arrived).max(finished) })
+fn seen(row: &Row<'_>) -> rusqlite::Result<Seen> {
+    let (received_at, arrived, finished): (i64, i64, i64) = (row.get(1)?, row.get(2)?, row.get(3)?);
+    let last = received_at.max(arrived).max(finished);
+    Ok(Seen { seq: row.get(0)?, received_at, last })
 }
 
 /// Folds old arrivals into one row an event, and old minutes into their day; says whether it came to

@@ -1,4 +1,4 @@
--- Gives events that still have a payload and are older than the limit; and whether a task of theirs
+-- Gives the next events that still have a payload, whatever their age; and whether a task of theirs
 -- may still run or holds its lane, which would otherwise wait for good, and whether one is dead.
 select e.seq, e.received_at,
   coalesce((select max(at) from hookonce_arrivals a where a.seq = e.seq), 0),
@@ -8,6 +8,5 @@ select e.seq, e.received_at,
 from hookonce_events e
 where e.payload is not null
   and e.seq > :after
-  and e.received_at < :before
 order by e.seq
 limit :limit

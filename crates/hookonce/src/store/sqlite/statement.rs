@@ -132,6 +132,8 @@ fn explained(error: &rusqlite::Error) -> String {
                  their own"
                     .to_owned()
             }
+            // The statement itself is the configuration's: whoever reads this has it at hand.
+            rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
             error => error.to_string(),
         },
     }

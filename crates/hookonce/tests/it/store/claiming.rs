@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use hookonce::event::Priority;
-use hookonce::store::{ClaimOrder, StoreError};
-use hookonce::task::{DeadLane, Outcome, Token};
+use hookonce::store::{ClaimOrder, ClaimRoute, StoreError};
+use hookonce::task::{DeadLane, Outcome, StepState, TaskId, Token};
 
-use crate::bed::{Bed, LEASE, for_route, keys, new, order, store_test};
+use crate::bed::{Bed, LEASE, for_route, keys, new, order, store_test, task_id};
 
 fn retry(secs: u64) -> Outcome {
     Outcome::Retry { after: Duration::from_secs(secs), error: "e".to_owned() }
@@ -218,3 +218,56 @@ store_test!(a_task_that_loses_every_worker_dies, |bed: Bed| async move {
     assert_eq!(bed.task("poison").await.0, "dead");
     assert_eq!(bed.claim_one().await.event.key, "next");
 });
+
+store_test!(a_token_gives_its_claim_and_another_gives_none, |bed: Bed| async move {
+    bed.insert([new("a"), new("b")]).await;
+    let claims = bed.claim(2).await;
+    let claim = &claims[0];
+    bed.store.record_step(claim, "one", StepState::Done, Some("1")).await.unwrap();
+    let held = bed.store.claimed(&task_id("a"), claim.token).await.unwrap();
+    assert_eq!((held.attempt, held.epoch, held.run, held.reaped), (1, 1, 1, false));
+    assert_eq!(held.event.payload.as_deref(), Some(r#"{"key":"a"}"#));
+    assert_eq!(held.steps["one"], (StepState::Done, Some("1".to_owned())));
+    assert_eq!(held.lease_until, claim.lease_until);
+    let other = TaskId { route: "s".into(), ..task_id("a") };
+    // Both claims have one token, and it proves either.
+    bed.store.claimed(&task_id("b"), claim.token).await.unwrap();
+    for (task, token) in
+        [(task_id("a"), Token::draw()), (other, claim.token), (task_id("unknown"), claim.token)]
+    {
+        let none = bed.store.claimed(&task, token).await;
+        assert!(matches!(none, Err(StoreError::Lost)), "{task:?}");
+    }
+    bed.store.finish(&held, &Outcome::Completed).await.unwrap();
+    let none = bed.store.claimed(&task_id("a"), claim.token).await;
+    assert!(matches!(none, Err(StoreError::Lost)));
+});
+
+store_test!(a_route_of_few_places_keeps_some_for_what_is_not_urgent, |bed: Bed| async move {
+    for n in 0..20 {
+        bed.insert([new(&format!("m{n}")), new(&format!("s{n}")).priority(Priority::Normal)]).await;
+    }
+    let narrow = ClaimRoute { limit: 4, reserve: 1, ..for_route("r", LEASE) };
+    let narrow = |limit| ClaimOrder { routes: vec![narrow.clone()], ..order(limit) };
+    assert_eq!(keys(&bed.store.claim(narrow(64)).await.unwrap()), ["m0", "m1", "m2", "s0"]);
+    // Where there is room for one, the one that is kept goes first: it was passed over so far.
+    assert_eq!(keys(&bed.store.claim(narrow(1)).await.unwrap()), ["s1"]);
+});
+
+store_test!(
+    /// Fails when `claim.rs` lines the tasks up by source alone: the first by name got all places.
+    a_route_of_few_places_serves_its_sources_in_turn,
+    |bed: Bed| async move {
+        for n in 0..10 {
+            for source in ["a", "b", "c"] {
+                bed.insert([new(&format!("{source}{n}")).source(source)]).await;
+            }
+        }
+        let narrow = ClaimRoute { limit: 3, ..for_route("r", LEASE) };
+        let narrow = || ClaimOrder { routes: vec![narrow.clone()], ..order(64) };
+        assert_eq!(keys(&bed.store.claim(narrow()).await.unwrap()), ["a0", "b0", "c0"]);
+        let mut next = keys(&bed.store.claim(narrow()).await.unwrap()).concat();
+        next = next.chars().filter(char::is_ascii_alphabetic).collect();
+        assert_eq!(next, "bca");
+    }
+);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hookonce::store::{Release, StepDone, StoreError};
-use hookonce::task::{DeadLane, Outcome, StepState, Token};
+use hookonce::task::{DeadLane, Outcome, State, StepState, Token};
 
 use crate::bed::{Bed, LEASE, new, statement, store_test};
 
@@ -118,3 +118,27 @@ store_test!(a_long_error_is_cut_between_characters, |bed: Bed| async move {
     let error = bed.get("a").await.summary.tasks[0].error.clone().unwrap();
     assert!(error.len() <= hookonce::store::ERROR_LIMIT && error.chars().all(|c| c == 'é'));
 });
+
+store_test!(
+    what_was_not_begun_is_given_back_with_its_reason_and_no_attempt,
+    |bed: Bed| async move {
+        bed.insert([new("a")]).await;
+        let claim = bed.claim_one().await;
+        let after = Duration::from_secs(5);
+        let error = Some("sink `ledger` is down".to_owned());
+        bed.store.release(&claim, Release::Unstarted { after, error }).await.unwrap();
+        let details = bed.get("a").await;
+        assert!(details.attempts.is_empty());
+        let task = &details.summary.tasks[0];
+        assert_eq!(task.error.as_deref(), Some("sink `ledger` is down"));
+        assert_eq!((task.state, task.attempt, task.epoch), (State::Pending, 0, 1));
+        assert_eq!(task.due_at, Some(bed.clock.now() + after));
+        // Nothing to say says nothing, and takes back nothing.
+        bed.clock.advance(after);
+        let claim = bed.claim_one().await;
+        bed.store.release(&claim, Release::at_once()).await.unwrap();
+        let task = bed.get("a").await.summary.tasks.remove(0);
+        assert_eq!(task.error.as_deref(), Some("sink `ledger` is down"));
+        assert_eq!((task.due_at, task.epoch), (Some(bed.clock.now()), 2));
+    }
+);

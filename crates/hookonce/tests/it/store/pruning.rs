@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hookonce::event::Priority;
 use hookonce::store::{Arrival, Retention};
-use hookonce::task::{DeadLane, Outcome};
+use hookonce::task::{DeadLane, Outcome, TaskId};
 
 use crate::bed::{Bed, for_route, id, new, order, store_test, task_id};
 
@@ -139,4 +139,96 @@ store_test!(pruning_comes_by_what_must_stay, |bed: Bed| async move {
     bed.insert([new("a").routes(&[])]).await;
     bed.clock.advance(DAY * 11);
     assert_eq!(prune(&bed).await, (1, 0));
+});
+
+store_test!(a_payload_is_kept_for_the_dead_one_of_several_tasks, |bed: Bed| async move {
+    bed.insert([new("a").routes(&["r", "s"])]).await;
+    complete(&bed).await;
+    bed.store.bury(&[TaskId { route: "s".into(), ..task_id("a") }]).await.unwrap();
+    bed.clock.advance(DAY * 89);
+    assert_eq!(prune(&bed).await, (0, 0));
+    bed.clock.advance(DAY * 2);
+    assert_eq!(prune(&bed).await.0, 1);
+});
+
+store_test!(
+    age_counts_from_the_last_arrival_and_the_last_finish_of_any_task,
+    |bed: Bed| async move {
+        bed.insert([new("copied").routes(&[]), new("late").routes(&["r", "s"])]).await;
+        complete(&bed).await;
+        bed.clock.advance(DAY * 8);
+        assert_eq!(bed.insert([new("copied").payload("{}")]).await, [Arrival::Mismatch]);
+        let s = hookonce::store::ClaimOrder { routes: vec![for_route("s", DAY)], ..order(1) };
+        let claim = bed.store.claim(s).await.unwrap().remove(0);
+        bed.store.finish(&claim, &Outcome::Completed).await.unwrap();
+        bed.clock.advance(DAY * 9);
+        assert_eq!(prune(&bed).await, (0, 0));
+        bed.clock.advance(DAY * 2);
+        assert_eq!(prune(&bed).await, (2, 0));
+        // Without its payload it is still told apart from another.
+        assert_eq!(bed.insert([new("copied")]).await, [Arrival::Duplicate]);
+        assert_eq!(bed.insert([new("copied").payload("{}")]).await, [Arrival::Mismatch]);
+    }
+);
+
+store_test!(a_key_does_not_go_before_its_payload, |bed: Bed| async move {
+    bed.insert([new("a")]).await;
+    complete(&bed).await;
+    let long = Retention { payload: DAY * 60, key: DAY * 30, dead: DAY * 90 };
+    bed.clock.advance(DAY * 59);
+    let pruned = bed.store.prune(&long, 10).await.unwrap();
+    assert_eq!((pruned.payloads, pruned.events), (0, 0));
+    bed.clock.advance(DAY * 2);
+    let pruned = bed.store.prune(&long, 10).await.unwrap();
+    assert_eq!((pruned.payloads, pruned.events), (1, 1));
+});
+
+store_test!(
+    /// Fails when a walk does not end at its edge: it would look at the whole table, in a
+    /// transaction that the intake waits for.
+    a_walk_looks_at_nothing_that_is_young,
+    |bed: Bed| async move {
+        bed.insert([new("old").routes(&[])]).await;
+        bed.clock.advance(DAY * 11);
+        for n in 0..30 {
+            bed.insert([new(&format!("young{n}"))]).await;
+        }
+        let pruned = bed.store.prune(&retention(), 3).await.unwrap();
+        assert_eq!((pruned.payloads, pruned.more), (1, false));
+    }
+);
+
+store_test!(a_time_that_is_yet_to_come_ends_no_walk, |bed: Bed| async move {
+    let recorded = |key| new(key).routes(&[]);
+    bed.insert([recorded("before")]).await;
+    let turned = bed.clock.now() + jiff::SignedDuration::from_hours(24 * 365);
+    bed.store.insert(vec![recorded("turned").at(turned)]).await.unwrap();
+    bed.insert([recorded("after")]).await;
+    bed.clock.advance(DAY * 40);
+    prune(&bed).await;
+    prune(&bed).await;
+    assert!(bed.store.get(id("before")).await.unwrap().is_none());
+    assert!(bed.store.get(id("after")).await.unwrap().is_none());
+    assert!(bed.get("turned").await.payload.is_some());
+});
+
+store_test!(what_is_too_old_holds_no_lane_and_can_be_replayed, |bed: Bed| async move {
+    let sent = bed.clock.now();
+    let late = |key: &str| new(key).sent_at(sent).lane("l");
+    bed.insert([late("a")]).await;
+    complete(&bed).await;
+    bed.clock.advance(DAY * 31);
+    // Nothing was removed yet: whatever comes is new.
+    bed.insert([late("b")]).await;
+    assert_eq!(bed.task("b").await.0, "pending");
+    complete(&bed).await;
+    prune(&bed).await;
+    bed.insert([late("c"), new("d").lane("l")]).await;
+    assert_eq!(bed.task("c").await.0, "dead");
+    assert_eq!(bed.insert([late("c")]).await, [Arrival::Duplicate]);
+    let next = bed.claim_one().await;
+    assert_eq!(next.event.key, "d");
+    bed.store.finish(&next, &Outcome::Completed).await.unwrap();
+    assert_eq!(bed.store.replay(&[task_id("c")]).await.unwrap().moved, 1);
+    assert_eq!(bed.claim_one().await.event.key, "c");
 });
