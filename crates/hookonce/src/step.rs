@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::store::Statement;
+use crate::store::{Statement, StoreError};
 use crate::task::Claim;
 
 /// Takes an event to the world. A sink is a step that ships with us; a handler is one of a user.
@@ -113,6 +113,21 @@ impl Failure {
     /// A failure that may pass.
     pub fn transient(error: impl fmt::Display) -> Self {
         Self::Transient { error: error.to_string(), retry_after: None }
+    }
+
+    /// What an error of the store means for the step that met it
+    /// ([`finish_in`](crate::store::sqlite::SqliteStore::finish_in)): permanent where the data is at
+    /// fault; to be judged like a sink's 503 where the store is. Of a lost claim nothing is written,
+    /// whatever the step says.
+    pub fn of_store(error: StoreError) -> Self {
+        match error {
+            StoreError::Statement { permanent: true, message } => Self::Permanent(message),
+            // What is written with its record can't have happened without it.
+            StoreError::Unavailable { message: error, .. } => {
+                Self::Unavailable { error, retry_after: None, may_have_happened: false }
+            }
+            error => Self::transient(error),
+        }
     }
 
     /// What happened.

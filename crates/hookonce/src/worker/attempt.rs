@@ -132,13 +132,7 @@ impl Attempt<'_> {
             return match self.store.finish_with(self.claim, done, statement).await {
                 Ok(()) => Ok(last.then_some(Ended::Finished)),
                 Err(StoreError::Lost) => Ok(Some(Ended::Lost)),
-                Err(StoreError::Statement { permanent: true, message }) => {
-                    Err(Failure::Permanent(format!("step `{name}`: {message}")))
-                }
-                Err(StoreError::Unavailable { message, .. }) => {
-                    Err(Failure::SinkDown(format!("step `{name}`: {message}")))
-                }
-                Err(error) => Err(Failure::transient(format!("step `{name}`: {error}"))),
+                Err(error) => Err(Failure::of_store(error)),
             };
         }
         let holds = gate.options().on_unknown == OnUnknown::Hold;

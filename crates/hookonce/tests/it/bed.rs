@@ -80,13 +80,19 @@ impl Sql {
 
 impl Bed {
     pub(crate) fn sqlite() -> (Self, tempfile::TempDir) {
+        let (bed, _, dir) = Self::sqlite_itself();
+        (bed, dir)
+    }
+
+    /// With the store as what it is, for what is SQLite's alone.
+    pub(crate) fn sqlite_itself() -> (Self, Arc<SqliteStore>, tempfile::TempDir) {
         let dir = tempfile::tempdir().unwrap();
         let clock = TestClock::new();
         let path = dir.path().join("test.db");
         let options = SqliteOptions { clock: clock.clock(), min_free_disk: 0 };
         let store = Arc::new(SqliteStore::open(&path, options).unwrap());
         let sql = Sql(rusqlite::Connection::open(&path).unwrap());
-        (Self { store, clock, sql }, dir)
+        (Self { store: store.clone(), clock, sql }, store, dir)
     }
 
     /// Stores events, each as a request of its own, and says what became of each.

@@ -6,6 +6,7 @@ mod intake;
 
 mod db;
 mod dup;
+mod effect;
 mod job;
 mod lost;
 mod ord;

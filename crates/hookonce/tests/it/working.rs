@@ -37,7 +37,7 @@ impl<F: Fn(u32) -> Result<(), Failure> + Send + Sync> Step for Told<F> {
 
 /// A step that is an SQL statement.
 #[derive(Debug)]
-struct Sql(&'static str);
+pub(crate) struct Sql(pub(crate) &'static str);
 
 #[async_trait]
 impl Step for Sql {

@@ -45,8 +45,10 @@ pub(super) struct Writer {
 enum Failed {
     /// The database can't be used: all that was to be written shares this fate.
     Database(StoreError),
-    /// Some work in it failed, or only the commit did.
+    /// Some work in it failed.
     Work(rusqlite::Error),
+    /// All of it was done, and the commit refused.
+    Commit(rusqlite::Error),
     /// A statement ended the transaction from within.
     Ended,
 }
@@ -99,7 +101,7 @@ impl Writer {
         };
         match self.transaction(run) {
             Ok(log) => self.tell_committed(log, works),
-            Err(Failed::Work(_) | Failed::Ended) if works.len() > 1 => {
+            Err(Failed::Work(_) | Failed::Commit(_) | Failed::Ended) if works.len() > 1 => {
                 for work in works {
                     self.commit(vec![work]);
                 }
@@ -189,7 +191,7 @@ impl Writer {
         if result.is_ok() {
             result = work(session)
                 .and_then(|()| session.flush_counts().map_err(Failed::Work))
-                .and_then(|()| session.execute("commit", ()).map(drop).map_err(Failed::Work));
+                .and_then(|()| session.execute("commit", ()).map(drop).map_err(Failed::Commit));
         }
         let Err(failed) = result else {
             let wrote = session.connection.total_changes() != changes;
@@ -202,7 +204,7 @@ impl Writer {
         let ended = session.connection.is_autocommit()
             || session.connection.execute_batch("rollback").is_ok();
         match failed {
-            Failed::Work(error) if is_of_the_database(&error) => {
+            Failed::Work(error) | Failed::Commit(error) if is_of_the_database(&error) => {
                 let busy = error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
                 self.is_tight |= error.sqlite_error_code() == Some(ErrorCode::DiskFull);
                 if !busy || !ended {
@@ -269,13 +271,14 @@ impl From<Failed> for StoreError {
     fn from(failed: Failed) -> Self {
         match failed {
             Failed::Database(error) => error,
-            // Whatever else a commit refuses is a constraint that is only checked there.
-            Failed::Work(error)
+            // A constraint of the user's that is only checked there.
+            Failed::Commit(error)
                 if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) =>
             {
                 Self::Statement { permanent: true, message: error.to_string() }
             }
-            Failed::Work(error) => error.into(),
+            // What a user's statement is refused, it tells itself: this is a write of ours.
+            Failed::Work(error) | Failed::Commit(error) => error.into(),
             Failed::Ended => ended(),
         }
     }
