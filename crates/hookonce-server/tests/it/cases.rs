@@ -13,6 +13,7 @@ mod corpus;
 
 mod db;
 mod dup;
+mod effect;
 mod false_;
 mod http;
 mod ident;
