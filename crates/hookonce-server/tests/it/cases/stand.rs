@@ -258,6 +258,25 @@ pub(crate) fn texts<'a>(messages: impl IntoIterator<Item = (&'a str, &'a str)>) 
     envelope(&format!(r#""messages":[{}]"#, list.join(",")))
 }
 
+/// A request of so many messages, each of a conversation of its own.
+pub(crate) fn message_flood(n: usize) -> String {
+    let many: Vec<_> = (0..n).map(|n| (format!("1555014{n:04}"), format!("m{n}"))).collect();
+    texts(many.iter().map(|(from, id)| (from.as_str(), id.as_str())))
+}
+
+/// So many statuses, in requests of a hundred.
+pub(crate) fn status_flood(n: usize) -> impl Iterator<Item = String> {
+    let one = |n: usize| {
+        format!(
+            r#"{{"id":"wamid.{n}","status":"delivered","timestamp":"1760000000","recipient_id":"15550100011"}}"#
+        )
+    };
+    (0..n / 100).map(move |request| {
+        let list: Vec<_> = (0..100).map(|n| one(100 * request + n)).collect();
+        envelope(&format!(r#""statuses":[{}]"#, list.join(",")))
+    })
+}
+
 /// A request of one change, with these members beside its metadata.
 pub(crate) fn envelope(members: &str) -> String {
     format!(
