@@ -2,6 +2,7 @@
 //! lapses without need is an attempt more.
 
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use super::bot::{Bot, DONE, Gate};
 use super::client::{Client, signed};
@@ -23,9 +24,13 @@ fn job_01_a_claim_of_a_process_that_died_in_its_handler_is_taken_over() {
     let mut stand = Stand::bot(&bot, "lease = \"1s\"");
     assert_eq!(stand.send("JOB-01").counts(), (1, 0));
     bot.called(1);
+    let claimed = Instant::now();
     stand.kill();
     stand.start();
     assert_eq!(stand.send("JOB-01").counts(), (0, 1), "a copy changes nothing");
+    bot.called(2);
+    // The lease, a poll and the first delay are 1.1 s together; the rest is the machine's.
+    assert!(claimed.elapsed() < Duration::from_secs(4), "{:?}", claimed.elapsed());
     stand.settle();
     let shown = stand.show(&message("wamid.TESTJOB01"));
     assert_eq!(outcomes(&shown), ["lapsed", "completed"]);

@@ -79,6 +79,7 @@ store_test!(
                 bed.store.release(&old, Release::at_once()).await,
                 bed.store.finish_with(&old, StepDone::Step("s"), effect.clone()).await,
                 bed.store.finish_with(&old, StepDone::Task, effect).await,
+                bed.store.claimed(&task_id(&key), old.token).await.map(drop),
             ];
             for result in lost {
                 assert!(matches!(result, Err(StoreError::Lost)), "{result:?}");
