@@ -75,7 +75,7 @@ async fn through_a_statement(events: usize) {
     );
 
     let statement = "insert into ledger values (:id, :element ->> '$.text.body')";
-    let steps = vec![Gate::new("ledger", SqlSink::new(statement))];
+    let steps = vec![Gate::new("ledger", Arc::new(SqlSink::new(statement)))];
     let routes: Arc<[Route]> = Arc::from([Route { steps, ..Route::new("r") }]);
     let worker = Worker::new(store.clone(), routes, WorkerOptions::new("bench"));
     let (end, shutdown) = watch::channel(false);

@@ -18,7 +18,8 @@ use crate::telemetry;
 /// The part of a second's rate that may start at one moment.
 const BURST: Duration = Duration::from_millis(100);
 
-/// One named step of a route, or of several, with what limits it.
+/// One named step of a route, or of several, with what limits it: places, a pace, and a breaker that
+/// opens while the step's sink is down ([`Failure::SinkDown`], [`Failure::Unavailable`]).
 pub struct Gate {
     name: Arc<str>,
     step: Arc<dyn Step>,
@@ -31,9 +32,10 @@ pub struct Gate {
 /// What limits a step.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct GateOptions {
-    /// How many run at once; `None` for no limit but the worker's slots.
+    /// How many run at once, at least one; `None` for no limit but the worker's slots.
     pub concurrency: Option<usize>,
-    /// How many start a second; `None` for no limit.
+    /// How many start a second, with a tenth of a second's worth at one moment, and at least one a
+    /// day; `None` for no limit.
     pub rate: Option<f64>,
     /// What is done when nobody knows whether the step happened.
     pub on_unknown: OnUnknown,
@@ -51,11 +53,11 @@ pub enum OnUnknown {
 
 impl Gate {
     /// A step without limits.
-    pub fn new(name: impl Into<Arc<str>>, step: impl Step + 'static) -> Arc<Self> {
-        Self::limited(name, Arc::new(step), GateOptions::default())
+    pub fn new(name: impl Into<Arc<str>>, step: Arc<dyn Step>) -> Arc<Self> {
+        Self::limited(name, step, GateOptions::default())
     }
 
-    /// A step with limits. Routes that share it share them.
+    /// A step with limits. Routes that are given the same gate share its places, pace and breaker.
     pub fn limited(
         name: impl Into<Arc<str>>,
         step: Arc<dyn Step>,
@@ -72,7 +74,7 @@ impl Gate {
         })
     }
 
-    /// The step's name within a route.
+    /// The step's name within a route: what its record and its idempotency key have.
     pub fn name(&self) -> &str {
         &self.name
     }

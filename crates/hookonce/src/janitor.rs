@@ -38,6 +38,12 @@ pub struct JanitorOptions {
     pub retention: Retention,
 }
 
+impl Default for JanitorOptions {
+    fn default() -> Self {
+        Self { poll: Duration::from_secs(1), retention: Retention::default() }
+    }
+}
+
 /// Keeps a store in order.
 #[derive(Debug)]
 pub struct Janitor {
@@ -63,7 +69,8 @@ impl Janitor {
         self.plan.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Works until `shutdown` turns true.
+    /// Works until `shutdown` turns true or its sender is gone, then gives up the claims that it
+    /// keeps. A store that fails is asked again.
     pub async fn run(&self, mut shutdown: watch::Receiver<bool>) {
         let mut tidied = tokio::time::Instant::now();
         while !*shutdown.borrow() {
@@ -76,7 +83,7 @@ impl Janitor {
                 }
             }
             tokio::select! {
-                _ = shutdown.wait_for(|down| *down) => {}
+                _ = shutdown.wait_for(|down| *down) => break,
                 // What it holds itself must not lapse in between.
                 () = tokio::time::sleep(self.poll.min(LEASE / 3)) => {}
             }

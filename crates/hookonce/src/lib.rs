@@ -40,11 +40,11 @@
 //! use hookonce::async_trait;
 //! use hookonce::gate::Gate;
 //! use hookonce::janitor::{Janitor, JanitorOptions};
-//! use hookonce::receiver::{Ack, Receiver, ReceiverOptions, Source};
+//! use hookonce::receiver::{Receiver, ReceiverOptions, Source};
 //! use hookonce::route::Route;
 //! use hookonce::scheme::{Proof, Secret, meta::Meta};
 //! use hookonce::step::{Done, Failure, Step, StepContext};
-//! use hookonce::store::{Retention, sqlite::{SqliteOptions, SqliteStore}};
+//! use hookonce::store::sqlite::{SqliteOptions, SqliteStore};
 //! use hookonce::worker::{Worker, WorkerOptions};
 //!
 //! /// Your code: run until it succeeds or the route gives up.
@@ -55,10 +55,10 @@
 //! impl Step for Reply {
 //!     async fn run(&self, context: &StepContext<'_>) -> Result<Done, Failure> {
 //!         // `?` on any error means: try again later.
-//!         let webhook: serde_json::Value = serde_json::from_str(context.payload())?;
+//!         let message: serde_json::Value = serde_json::from_str(context.element())?;
 //!         // Whoever you call tells a second try of this step by this key.
 //!         let key = context.idempotency_key();
-//!         println!("answering {} under {key}", webhook["entry"][0]["id"]);
+//!         println!("answering {} under {key}", message["from"]);
 //!         Ok(Done::PLAIN)
 //!     }
 //! }
@@ -70,29 +70,22 @@
 //! # runtime.block_on(async {
 //! let store = Arc::new(SqliteStore::open(&path, SqliteOptions::default())?);
 //! let secret = Secret::new("the app secret").ok_or("an empty secret proves nothing")?;
-//! let source = Source {
-//!     name: "whatsapp".into(),
-//!     scope: "whatsapp".into(),
-//!     scheme: Arc::new(Meta::new(Proof::Secrets(vec![secret]), None)),
-//!     ack: Ack::Stored,
-//! };
+//! let meta = Meta::new(Proof::Secrets(vec![secret]), None);
+//! let sources = vec![Source::new("whatsapp", Arc::new(meta))];
 //! let routes: Arc<[Route]> = Arc::from([Route {
 //!     kinds: Some(vec!["message.*".into()]),
-//!     steps: vec![Gate::new("reply", Reply)],
+//!     steps: vec![Gate::new("reply", Arc::new(Reply))],
 //!     ..Route::new("bot")
 //! }]);
 //!
 //! // POST /webhooks/whatsapp. Serve it with `hookonce::listener`, or nest it into your router.
 //! let receiver =
-//!     Receiver::new(store.clone(), vec![source], routes.clone(), ReceiverOptions::default());
+//!     Receiver::new(store.clone(), sources, routes.clone(), ReceiverOptions::default());
 //! let router = receiver.router();
 //! # let _ = router;
 //!
 //! let worker = Worker::new(store.clone(), routes.clone(), WorkerOptions::new("host:1"));
-//! let days = |n: u64| Duration::from_secs(n * 24 * 60 * 60);
-//! let retention = Retention { payload: days(30), key: days(30), dead: days(90) };
-//! let poll = Duration::from_secs(1);
-//! let janitor = Janitor::new(store, routes, JanitorOptions { poll, retention });
+//! let janitor = Janitor::new(store, routes, JanitorOptions::default());
 //!
 //! // Both run until `stop` turns true: spawn them beside your server.
 //! let (stop, stopped) = tokio::sync::watch::channel(false);
@@ -105,7 +98,8 @@
 //!
 //! Where the effect is in the same SQLite file,
 //! [`finish_in`](store::sqlite::SqliteStore::finish_in) and [`sink::sql`] make effect and
-//! completion one transaction.
+//! completion one transaction. `examples/embed.rs` does so, and `docs/guides/embed.md` goes through
+//! it: failures, limits, shutting down, several nodes, testing.
 
 mod breaker;
 pub mod element;
@@ -130,3 +124,8 @@ pub use async_trait::async_trait;
 pub use scheme::Scheme;
 pub use step::Step;
 pub use store::Store;
+
+/// The code in the guide compiles and does what it says.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guides/embed.md")]
+struct Guide;

@@ -59,6 +59,14 @@ pub struct Source {
     pub ack: Ack,
 }
 
+impl Source {
+    /// A source whose name is its scope, answered once its events are stored.
+    pub fn new(name: impl Into<Arc<str>>, scheme: Arc<dyn Scheme>) -> Self {
+        let name = name.into();
+        Self { scope: name.clone(), name, scheme, ack: Ack::default() }
+    }
+}
+
 /// When a sender is answered 200.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ack {
@@ -151,7 +159,8 @@ impl Receiver {
         self.plan.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The paths that senders and load balancers use.
+    /// The paths that senders and load balancers use: `/webhooks/{source}`, with or without one slash
+    /// behind it, `/healthz` and `/readyz`. To be served alone, or merged with others.
     pub fn router(self: Arc<Self>) -> axum::Router {
         axum::Router::new()
             // Both are served, neither redirects: a redirected POST arrives as an empty GET.

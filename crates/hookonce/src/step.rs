@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use crate::element;
 use crate::store::{Statement, StoreError};
 use crate::task::Claim;
 
@@ -13,7 +14,11 @@ use crate::task::Claim;
 pub trait Step: Send + Sync + fmt::Debug {
     /// Does the step for the claimed task. Success is remembered with its result, if it has one,
     /// and the step is not run again; of a route's last step the task's completion is the record,
-    /// and its result is not kept. The future is dropped when the claim is lost.
+    /// and its result is not kept.
+    ///
+    /// Fails in the words of [`Failure`], which say what becomes of the task. A panic is caught, and
+    /// is an outcome that nobody knows. The future is dropped when the claim is lost, and when the
+    /// grace time of a shutdown is over; it may take hours otherwise, for the lease is kept.
     ///
     /// A step may run again after an attempt whose outcome is unknown: give
     /// [`StepContext::idempotency_key`] to whom it calls.
@@ -34,6 +39,7 @@ pub enum Done {
     Step(Option<String>),
     /// The step has finished the task itself, in one transaction with its effect
     /// ([`finish_in`](crate::store::sqlite::SqliteStore::finish_in)). Steps after it are not run.
+    /// Said without having done so, it leaves the task claimed until its lease ends.
     Task,
 }
 
@@ -62,9 +68,17 @@ impl StepContext<'_> {
         if *run > 1 { format!("{key}/{run}") } else { key }
     }
 
-    /// The text as received; empty if it was pruned.
+    /// The text as received: the sender's own webhook, around this one element. Empty once it was
+    /// pruned.
     pub fn payload(&self) -> &str {
         self.claim.event.payload.as_deref().unwrap_or_default()
+    }
+
+    /// The element itself, as received: the one message or status that is the event. What is no JSON
+    /// is its own element.
+    pub fn element(&self) -> &str {
+        let payload = self.payload();
+        element::pointer(payload, &self.claim.event.element).unwrap_or(payload)
     }
 }
 

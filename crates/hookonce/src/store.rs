@@ -306,6 +306,14 @@ pub struct Retention {
     pub dead: Duration,
 }
 
+impl Default for Retention {
+    /// 30 days; 90 where a task is dead.
+    fn default() -> Self {
+        let days = |n: u64| Duration::from_secs(n * 24 * 60 * 60);
+        Self { payload: days(30), key: days(30), dead: days(90) }
+    }
+}
+
 /// What was deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Pruned {

@@ -88,7 +88,7 @@ impl Next {
 }
 
 impl Worker {
-    /// A worker for these routes.
+    /// A worker for these routes; those that are left to workers outside it doesn't touch.
     pub fn new(store: Arc<dyn Store>, routes: Arc<[Route]>, options: WorkerOptions) -> Self {
         Self { store, routes: RwLock::new(routes), options }
     }
@@ -98,8 +98,8 @@ impl Worker {
         *self.routes.write().unwrap_or_else(PoisonError::into_inner) = routes;
     }
 
-    /// Works until `shutdown` turns true, then claims nothing more and lets what runs finish for
-    /// `grace`. What is cut off then lapses.
+    /// Works until `shutdown` turns true or its sender is gone, then claims nothing more and lets what
+    /// runs finish for `grace`. What is cut off then lapses. A store that fails is asked again.
     pub async fn run(&self, mut shutdown: watch::Receiver<bool>, grace: Duration) {
         let mut running = Running::default();
         let mut next = Next::default();
@@ -111,7 +111,7 @@ impl Worker {
             let poll_at = Instant::now() + self.options.poll;
             tokio::select! {
                 biased;
-                _ = shutdown.wait_for(|down| *down) => {}
+                _ = shutdown.wait_for(|down| *down) => break,
                 Some(ended) = running.attempts.join_next() => {
                     running.note(ended);
                     ask |= next.waits_for_an_end();

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use hookonce::listener::{self, ListenerOptions};
-use hookonce::receiver::{Ack, Receiver, ReceiverOptions, Source};
+use hookonce::receiver::{Receiver, ReceiverOptions, Source};
 use hookonce::route::{Order, Route};
 use hookonce::scheme::meta::Meta;
 use hookonce::scheme::{Proof, Secret};
@@ -36,9 +36,8 @@ pub(crate) fn serve(kind: &str, folder: &Path) {
     };
     let secrets = Secret::new(SECRET).into_iter().collect();
     let scheme = Arc::new(Meta::new(Proof::Secrets(secrets), None));
-    let ack = Ack::Stored;
-    let source = Source { name: "meta".into(), scope: "meta".into(), scheme, ack };
-    let receiver = Receiver::new(store, vec![source], routes, ReceiverOptions::default());
+    let sources = vec![Source::new("meta", scheme)];
+    let receiver = Receiver::new(store, sources, routes, ReceiverOptions::default());
     let runtime = tokio::runtime::Runtime::new().expect("a runtime can be started");
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port is free");

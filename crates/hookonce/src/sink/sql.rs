@@ -41,11 +41,8 @@ impl Step for SqlSink {
         // What the statement doesn't name is neither cut nor copied.
         let names = |parameter: &str| self.statement.contains(parameter);
         let payload = event.payload.as_deref();
-        // What is no JSON (a form, undecodable bytes) is its own element.
-        let element = payload.filter(|_| names(":element")).map(|payload| {
-            let raw = element::pointer(payload, &event.element).unwrap_or(payload);
-            element::readable(raw).into_owned()
-        });
+        let element = payload.filter(|_| names(":element"));
+        let element = element.map(|_| element::readable(context.element()).into_owned());
         let values = [
             Parameter::Text(event.id.to_string()),
             text(&event.source),

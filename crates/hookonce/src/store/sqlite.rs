@@ -2,6 +2,8 @@
 //!
 //! Lanes are settled inside `insert`, `finish`, `replay` and `bury`: there is one writer, so there
 //! is no race. Several processes may share the file; each waits for the other's transaction.
+//!
+//! Long because every method of the contract is bound here to the file that does it.
 
 mod backup;
 mod checkpoint;
@@ -50,6 +52,9 @@ use crate::event::{EventId, NewEvent};
 use crate::task::{Claim, NewTask, Outcome, StepState, TaskId, Token};
 
 mod disk;
+
+/// The SQLite of this store, for who writes with [`SqliteStore::finish_in`].
+pub use rusqlite;
 
 /// Connections for reading that are kept open.
 const READERS: usize = 2;
@@ -119,9 +124,16 @@ impl SqliteStore {
     }
 
     /// Runs `effect` in one transaction with the completion of the claimed task, on the writer's
-    /// thread: whatever it writes and the completion happen together or not at all. It fails with
-    /// [`StoreError::Lost`] without running `effect` where the claim is lost. Keep it short: the
-    /// intake waits for it.
+    /// thread: whatever it writes and the completion happen together or not at all. A step that did
+    /// this returns [`Done::Task`](crate::step::Done::Task).
+    ///
+    /// Keep it short, for the intake waits: after 1 s it is interrupted. It may read, and change rows
+    /// of tables that don't begin with `hookonce_`; it may run more than once before it is committed
+    /// once, so it does nothing outside the database.
+    ///
+    /// Fails with [`StoreError::Lost`], without running `effect`, where the claim is lost: return, for
+    /// nothing more can be written. Every other error has left nothing behind;
+    /// [`Failure::of_store`](crate::step::Failure::of_store) says what it means for the task.
     pub async fn finish_in<F>(&self, claim: &Claim, effect: F) -> Result<(), StoreError>
     where
         F: FnMut(&Connection) -> rusqlite::Result<()> + Send + 'static,

@@ -13,4 +13,6 @@ mod working;
 mod steering;
 mod working_together;
 
+mod embedding;
+
 mod cases;

@@ -187,14 +187,14 @@ store_test!(
     a_step_that_outlasts_its_lease_is_kept_and_run_once,
     |bed: Bed| async move {
         let step = Arc::new(Waits::default());
-        let lease = Duration::from_millis(300);
+        let lease = Duration::from_millis(600);
         let route = Route { lease, ..route(vec![("s", step.clone())]) };
         let worker = worker(&bed, route);
         bed.insert([new("a")]).await;
         let watch = async {
             step.started.notified().await;
-            // The store's clock goes with the machine's for ten leases.
-            for _ in 0..100 {
+            // The store's clock goes with the machine's for five leases.
+            for _ in 0..50 {
                 tokio::time::sleep(lease / 10).await;
                 bed.clock.advance(lease / 10);
                 let lapsed = bed.store.reap(Token::draw(), LEASE, 10).await.unwrap();
@@ -247,6 +247,20 @@ store_test!(a_worker_is_told_of_new_work_and_stops_when_asked, |bed: Bed| async 
     };
     tokio::join!(worker.run(shutdown, LEASE), watch);
     assert_eq!(log.lock().unwrap().len(), 4);
+});
+
+store_test!(a_worker_and_a_janitor_end_whose_owner_is_gone, |bed: Bed| async move {
+    bed.insert([new("a")]).await;
+    let worker = worker(&bed, route(vec![("s", told(&Arc::default(), |_| Ok(())))]));
+    let janitor = janitor(&bed);
+    let (end, shutdown) = watch::channel(false);
+    let watch = async {
+        until(async || bed.task("a").await.0 == "completed").await;
+        drop(end);
+    };
+    let run =
+        async { tokio::join!(worker.run(shutdown.clone(), LEASE), janitor.run(shutdown), watch) };
+    tokio::time::timeout(Duration::from_secs(20), run).await.expect("they end");
 });
 
 store_test!(what_runs_at_shutdown_finishes_and_what_is_cut_off_lapses, |bed: Bed| async move {

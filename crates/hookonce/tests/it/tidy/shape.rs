@@ -9,7 +9,7 @@ const LAYERS: [(&str, &[&str]); 17] = [
     ("event", &[]),
     ("task", &["event"]),
     ("store", &["event", "task", "element"]),
-    ("step", &["task", "store"]),
+    ("step", &["task", "store", "element"]),
     ("retry", &["task", "step"]),
     ("scheme", &["event", "element"]),
     ("breaker", &["event"]),
