@@ -1,10 +1,11 @@
 //! Takes a changed configuration over while the server runs.
 //!
-//! Sources, routes, sinks, retention, and who may call the admin API change; what the server is built on (addresses, limits, the
-//! store) doesn't before the next start. A configuration that doesn't check changes nothing.
+//! Sources, routes, sinks, retention, and who may call the admin API change; what the server is built
+//! on (addresses, limits, the store) doesn't before the next start. A configuration that doesn't check changes nothing.
 
 use std::sync::Arc;
 
+use hookonce::gate::Gate;
 use hookonce::janitor::Janitor;
 use hookonce::receiver::Receiver;
 use hookonce::route::Route;
@@ -65,6 +66,12 @@ impl Parts {
         let n = routes.len();
         self.serve_by(sources, routes, wiring::retention(&config));
         self.access.set(settings);
+        let is_kept = |name: &String, gate: &Arc<Gate>| {
+            gates.get(name).is_some_and(|(_, kept)| Arc::ptr_eq(kept, gate))
+        };
+        for (_, (_, gate)) in self.gates.iter().filter(|(name, (_, gate))| !is_kept(name, gate)) {
+            gate.retire();
+        }
         self.gates = gates;
         self.config = config;
         Ok(n)

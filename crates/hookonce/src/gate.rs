@@ -4,6 +4,7 @@
 //! A gate is of one process: each node has its own, and lets as many through.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -27,6 +28,8 @@ pub struct Gate {
     places: Arc<Semaphore>,
     pace: Option<Mutex<Pace>>,
     breaker: Mutex<Breaker>,
+    /// Another stands in its place; what still runs behind it says nothing about that one.
+    is_retired: AtomicBool,
 }
 
 /// What limits a step.
@@ -71,6 +74,7 @@ impl Gate {
             places: Arc::new(Semaphore::new(places.clamp(1, Semaphore::MAX_PERMITS))),
             pace: options.rate.map(|rate| Mutex::new(Pace::new(rate))),
             breaker: Mutex::default(),
+            is_retired: AtomicBool::new(false),
         })
     }
 
@@ -94,41 +98,48 @@ impl Gate {
         self.breaker().is_open()
     }
 
-    /// How many more can be let in at this moment, as far as places go.
-    pub(crate) fn free_places(&self) -> usize {
-        self.places.available_permits()
-    }
-
-    /// How many tasks may come to it first now; where none may, when one may again.
-    pub(crate) fn room(&self, now: Instant) -> Result<usize, Instant> {
-        let most = match self.breaker().door(now) {
-            Door::Shut(until) => return Err(until),
-            Door::Probe => 1,
-            Door::Open => usize::MAX,
-        };
-        match &self.pace {
-            None => Ok(most),
-            Some(pace) => lock(pace).room(now).map(|room| room.min(most)),
+    /// Leaves its name to another gate: from now on nothing is told about this one's sink.
+    pub fn retire(&self) {
+        if !self.is_retired.swap(true, Ordering::Relaxed) && self.is_down() {
+            telemetry::breaker_turned(&self.name, false);
         }
     }
 
-    /// Takes a place, if one is free.
+    /// Whether there is a limit to how many are let in.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.options.concurrency.is_some() || self.options.rate.is_some()
+    }
+
+    /// How many more can be let in at this moment, as far as places and starts go.
+    pub(crate) fn free_places(&self, now: Instant) -> usize {
+        self.places.available_permits().min(self.starts(now).unwrap_or(0))
+    }
+
+    /// How many tasks may come to it now, as far as its sink goes; where none may, when one may again.
+    pub(crate) fn door(&self, now: Instant) -> Result<usize, Instant> {
+        match self.breaker().door(now) {
+            Door::Shut(until) => Err(until),
+            Door::Probe => Ok(1),
+            Door::Open => Ok(usize::MAX),
+        }
+    }
+
+    /// How many may start now, as far as its rate goes; where none may, when one may again.
+    pub(crate) fn starts(&self, now: Instant) -> Result<usize, Instant> {
+        self.pace.as_ref().map_or(Ok(usize::MAX), |pace| lock(pace).room(now))
+    }
+
+    /// Takes a place, if one is free, and with it a start, where the rate is limited.
     pub(crate) fn take_place(&self) -> Option<Place> {
-        self.places.clone().try_acquire_owned().ok().map(Place)
+        let permit = self.places.clone().try_acquire_owned().ok()?;
+        let at = self.pace.as_ref().map(|pace| lock(pace).take(Instant::now()));
+        Some(Place { at, _permit: permit })
     }
 
     /// Lets a task in, or says how long it has to wait because the sink is down.
     pub(crate) fn enter(self: &Arc<Self>, event: EventId) -> Result<Visit, Duration> {
         let entry = self.breaker().enter(Instant::now())?;
         Ok(Visit { gate: self.clone(), event, entry: Some(entry) })
-    }
-
-    /// Waits for the task's turn, where the rate is limited.
-    pub(crate) async fn wait_for_turn(&self) {
-        let at = self.pace.as_ref().map(|pace| lock(pace).take(Instant::now()));
-        if let Some(at) = at {
-            tokio::time::sleep_until(at).await;
-        }
     }
 
     fn breaker(&self) -> MutexGuard<'_, Breaker> {
@@ -141,7 +152,7 @@ impl Gate {
         let verdict = breaker.note((event, entry), sign, Instant::now());
         let is_open = breaker.is_open();
         drop(breaker);
-        if was_open != is_open {
+        if was_open != is_open && !self.is_retired.load(Ordering::Relaxed) {
             telemetry::breaker_turned(&self.name, is_open);
         }
         verdict
@@ -157,11 +168,21 @@ impl fmt::Debug for Gate {
     }
 }
 
-/// The right to be one of those that run; given back when dropped.
+/// The right to be one of those that run, from some time on; given back when dropped.
 #[derive(Debug)]
-pub(crate) struct Place(
-    #[expect(dead_code, reason = "held until it is dropped")] OwnedSemaphorePermit,
-);
+pub(crate) struct Place {
+    at: Option<Instant>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Place {
+    /// Waits until the step may start: at once, but where more were let in than the rate allows.
+    pub(crate) async fn wait_for_turn(&self) {
+        if let Some(at) = self.at {
+            tokio::time::sleep_until(at).await;
+        }
+    }
+}
 
 /// A task's stay behind a gate. Left without a word (a lost claim, a panic) it says nothing about
 /// the sink.

@@ -227,7 +227,7 @@ impl Receiver {
         drop(held);
         if let Some(before) = waits_for {
             let until = complete_at + self.options.handled_timeout.saturating_sub(ANSWER_TIME);
-            match self.handling.wait(&*self.store, &before, until).await {
+            match self.handling.wait(&*self.store, before, until).await {
                 Handled::Wholly => {}
                 Handled::Failed => return Err(Rejection::NotHandled),
                 Handled::Late => return Err(Rejection::HandledSlow),

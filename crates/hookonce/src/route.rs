@@ -109,6 +109,14 @@ pub fn assign(routes: &[Route], events: &mut [NewEvent]) {
     }
 }
 
+/// Whether a kind can be what `glob` says: it has only a-z, 0-9, _ and `.`, and `*` stands for any of
+/// them.
+pub fn is_kind_glob(glob: &str) -> bool {
+    let can_match =
+        |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.' | '*');
+    !glob.is_empty() && glob.chars().all(can_match)
+}
+
 /// Whether `text` is what `glob` says, where a `*` stands for any characters, none included.
 pub fn glob_matches(glob: &str, text: &str) -> bool {
     let Some((head, rest)) = glob.split_once('*') else { return glob == text };

@@ -51,6 +51,19 @@ pub enum Action {
     Reroute(Arc<str>),
 }
 
+impl Action {
+    /// The word for the action, as the audit has it.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Replay => "replay",
+            Self::Rerun => "rerun",
+            Self::Bury => "bury",
+            Self::Assign => "assign",
+            Self::Reroute(_) => "reroute",
+        }
+    }
+}
+
 /// Whether something is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {

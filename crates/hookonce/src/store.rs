@@ -8,6 +8,7 @@
 //!
 //! Long because the contract and the words it is written in belong together.
 
+mod pick;
 mod reading;
 pub mod sqlite;
 

@@ -225,8 +225,9 @@ impl Worker {
         };
         let (store, routes) = (self.store.clone(), routes.clone());
         let is_lower = claim.event.priority != Priority::Urgent;
-        running.lower.note_claim(is_lower);
-        running.lower_by_route.entry(claim.route.clone()).or_default().note_claim(is_lower);
+        running.lower.note_claim(is_lower, self.options.slots);
+        let lower = running.lower_by_route.entry(claim.route.clone()).or_default();
+        lower.note_claim(is_lower, openings::places(&routes[n]).unwrap_or(self.options.slots));
         running.attempts.spawn(async move {
             let route = &routes[n];
             attempt::attempt(&*store, route, &claim, asked_at + route.lease, places).await;

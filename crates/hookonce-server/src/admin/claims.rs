@@ -17,6 +17,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use tokio::sync::oneshot;
 
 use super::call::{Asked, Body, Done, Shown};
 use super::events;
@@ -178,15 +179,33 @@ pub(super) async fn claim(
     let reserve = limit / 8 + usize::from(fastrand::usize(..8) < limit % 8);
     let token = Token::draw();
     let order = ClaimOrder { token, worker: worker.into(), routes, limit, reserve };
-    let claims = asked.store.claim(order).await?;
-    match show(&asked, &claims).await {
-        Ok(claims) => Ok(Shown(ClaimsAnswer { claims })),
-        Err(problem) => {
-            // Nobody would know of them until they lapse.
-            for claim in &claims {
-                let _ = asked.store.release(claim, Release::at_once()).await;
-            }
-            Err(problem)
+    let claiming = asked.claiming.clone();
+    let (send, answer) = oneshot::channel();
+    claiming.lock().await.spawn(claim_for(asked, order, send));
+    let claimed = answer.await;
+    // Those that have ended need not be kept.
+    while claiming.lock().await.try_join_next().is_some() {}
+    claimed.unwrap_or_else(|_| Err(StoreError::unavailable("the claim was broken off").into()))
+}
+
+/// Claims for somebody who may be gone by the time they could be told: nobody would know of the claims
+/// until they lapse, so these are given back.
+async fn claim_for(
+    asked: Asked,
+    order: ClaimOrder,
+    send: oneshot::Sender<Result<Shown<ClaimsAnswer>, Problem>>,
+) {
+    let (shown, claims) = match asked.store.claim(order).await {
+        Err(error) => (Err(error.into()), Vec::new()),
+        Ok(claims) => {
+            let shown = show(&asked, &claims).await;
+            (shown.map(|claims| Shown(ClaimsAnswer { claims })), claims)
+        }
+    };
+    let is_failed = shown.is_err();
+    if send.send(shown).is_err() || is_failed {
+        for claim in &claims {
+            let _ = asked.store.release(claim, Release::at_once()).await;
         }
     }
 }
@@ -198,10 +217,7 @@ pub(super) async fn finish(asked: Asked, Body(input): Body<FinishInput>) -> Resu
     | FinishInput::Dead { token, .. }) = &input;
     let claim = claimed(&asked, token).await?;
     let route = route(&asked, &claim.route)?;
-    let now = asked.store.now().await?;
-    let since = |then| Duration::try_from(now.duration_since(then)).unwrap_or_default();
-    let age = since(claim.event.received_at);
-    let trial = Trial { attempt: claim.attempt, max_attempts: claim.max_attempts, age };
+    let trial = trial(&asked, &claim).await?;
     let decide = |failure| retry::outcome(&route.retry, trial, failure, fastrand::f64());
     let outcome = match input {
         FinishInput::Completed { .. } => Outcome::Completed,
@@ -215,8 +231,17 @@ pub(super) async fn finish(asked: Asked, Body(input): Body<FinishInput>) -> Resu
         },
     };
     asked.store.finish(&claim, &outcome).await.map_err(|error| unwritten(&claim, error))?;
-    telemetry::attempt_ended(&claim, &outcome, since(claim.claimed_at));
+    let claimed_after = claim.claimed_at.duration_since(claim.event.received_at);
+    let took = trial.age.saturating_sub(Duration::try_from(claimed_after).unwrap_or_default());
+    telemetry::attempt_ended(&claim, &outcome, took);
     Ok(Done)
+}
+
+/// What the attempt is, by the store's clock.
+async fn trial(asked: &Asked, claim: &Claim) -> Result<Trial, Problem> {
+    let age = asked.store.now().await?.duration_since(claim.event.received_at);
+    let age = Duration::try_from(age).unwrap_or_default();
+    Ok(Trial { attempt: claim.attempt, max_attempts: claim.max_attempts, age })
 }
 
 /// Lets a claim end later.
@@ -234,8 +259,15 @@ pub(super) async fn release(
 ) -> Result<Done, Problem> {
     let after = waiting(input.after)?.unwrap_or_default();
     let claim = claimed(&asked, &input.token).await?;
-    let release = Release::Unstarted { after, error: None };
-    asked.store.release(&claim, release).await.map_err(|error| unwritten(&claim, error))?;
+    let trial = trial(&asked, &claim).await?;
+    // A worker may be gone that gave it back, and its route with it.
+    let policy = route(&asked, &claim.route).map_or_else(|_| None, |route| Some(&route.retry));
+    let dead = policy.and_then(|policy| retry::too_old(policy, trial, after, "given back"));
+    let written = match &dead {
+        Some(dead) => asked.store.finish(&claim, dead).await,
+        None => asked.store.release(&claim, Release::Unstarted { after, error: None }).await,
+    };
+    written.map_err(|error| unwritten(&claim, error))?;
     telemetry::released(&claim, "given back by its worker");
     Ok(Done)
 }

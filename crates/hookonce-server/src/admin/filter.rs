@@ -1,5 +1,6 @@
 //! Which events are meant, as a query or a body says it.
 
+use hookonce::route::is_kind_glob;
 use hookonce::store::{Filter, StateFilter};
 use hookonce::task::State;
 use schemars::JsonSchema;
@@ -62,9 +63,7 @@ impl FilterInput {
 
     /// The filter as a store takes it.
     pub(super) fn filter(self) -> Result<Filter, Problem> {
-        let can_match =
-            |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.' | '*');
-        if let Some(kind) = self.kind.as_deref().filter(|kind| !kind.chars().all(can_match)) {
+        if let Some(kind) = self.kind.as_deref().filter(|kind| !is_kind_glob(kind)) {
             let what = format!("`{kind}` never matches: a kind has only a-z, 0-9, _ and .");
             return Err(Problem::bad_member("kind", what));
         }

@@ -37,6 +37,8 @@ struct Seen {
     at: Option<Instant>,
     /// Routes that the configuration doesn't have and that had tasks.
     orphaned: BTreeSet<String>,
+    /// Routes that the configuration had.
+    configured: BTreeSet<String>,
 }
 
 impl Metrics {
@@ -83,6 +85,11 @@ impl Metrics {
 impl Seen {
     fn note(&mut self, counts: &[RouteCounts], routes: &[Route]) {
         let none = RouteCounts::default();
+        let names: BTreeSet<String> = routes.iter().map(|route| route.name.to_string()).collect();
+        for gone in self.configured.difference(&names) {
+            telemetry::tasks(gone, &none);
+        }
+        self.configured = names;
         for route in routes {
             let counts = counts.iter().find(|counts| *counts.route == *route.name);
             telemetry::tasks(&route.name, counts.unwrap_or(&none));

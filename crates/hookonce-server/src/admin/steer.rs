@@ -168,19 +168,12 @@ async fn many(
 
 /// Writes down who does what to what.
 async fn write_down(asked: &Asked, action: &Action, details: Value) -> Result<(), Problem> {
-    let word = match action {
-        Action::Replay => "replay",
-        Action::Rerun => "rerun",
-        Action::Bury => "bury",
-        Action::Assign => "assign",
-        Action::Reroute(_) => "reroute",
-    };
     // What was not said is no part of what was done.
     let said = match details {
         Value::Object(details) => details.into_iter().filter(|(_, said)| !said.is_null()).collect(),
         other => other,
     };
-    let (who, action) = (asked.caller.name.clone(), word.to_owned());
+    let (who, action) = (asked.caller.name.clone(), action.as_str().to_owned());
     let entry = AuditEntry { who, action, details: said.to_string() };
     Ok(asked.store.audit(&entry).await?)
 }

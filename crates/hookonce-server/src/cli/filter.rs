@@ -1,6 +1,7 @@
 //! Filters of events: the flags have the names of the API's parameters.
 
 use clap::{Args, ValueEnum};
+use hookonce::route::is_kind_glob;
 use hookonce::store::{Filter, StateFilter};
 use hookonce::task::State;
 use serde::Serialize;
@@ -17,7 +18,7 @@ pub(crate) struct FilterOptions {
     pub(crate) source: Option<String>,
 
     /// Events of this kind; a `*` stands for any characters.
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB", value_parser = kind_glob)]
     pub(crate) kind: Option<String>,
 
     /// Events that this route has a task for; what is said of tasks goes for that one alone.
@@ -36,6 +37,14 @@ impl FilterOptions {
         let state = state.map(StateName::filter);
         Filter { state, source, kind, route, lane, ..Filter::default() }
     }
+}
+
+fn kind_glob(text: &str) -> Result<String, String> {
+    if is_kind_glob(text) {
+        return Ok(text.to_owned());
+    }
+    Err("it never matches: a kind has only a-z, 0-9, _ and ., and * stands for any of them"
+        .to_owned())
 }
 
 /// A state to filter by.

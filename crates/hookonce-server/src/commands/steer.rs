@@ -178,7 +178,7 @@ impl Order<'_> {
     }
 
     async fn audit(&self, store: &dyn Store) -> anyhow::Result<()> {
-        audit(store, self.words.command, &self.details).await
+        audit(store, self.action.as_str(), &self.details).await
     }
 
     fn failed(&self, error: &StoreError) -> anyhow::Error {

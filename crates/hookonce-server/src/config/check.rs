@@ -5,6 +5,7 @@ mod admin;
 use std::collections::BTreeSet;
 
 use hookonce::receiver::ReceiverOptions;
+use hookonce::route::is_kind_glob;
 
 use super::document::{Document, join, nearest};
 use super::program;
@@ -241,9 +242,7 @@ fn check_wishes(config: &Config, document: &mut Document, path: &str, route: &Ro
     }
     for (n, kind) in route.kinds.iter().flatten().enumerate() {
         let path = format!("{path}.kinds[{n}]");
-        let can_match =
-            |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.' | '*');
-        if kind.is_empty() || !kind.chars().all(can_match) {
+        if !is_kind_glob(kind) {
             let message = format!(
                 "`{kind}` never matches: a kind has only a-z, 0-9, _ and ., and * stands for any of \
                  them"

@@ -105,7 +105,7 @@ impl ExecConfig {
     }
 
     fn concurrency() -> usize {
-        4
+        16
     }
 }
 

@@ -18,6 +18,9 @@ use crate::telemetry;
 /// How often the store is asked while somebody waits.
 const POLL: Duration = Duration::from_millis(50);
 
+/// The most events that are waited for at once; a request beyond that is told to come again.
+const LIMIT: usize = 100_000;
+
 /// How the wait for a request's events ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Handled {
@@ -44,7 +47,8 @@ struct Seen {
     progress: HashMap<EventId, Progress>,
 }
 
-/// A request's events, and how often an attempt for each had failed before it came.
+/// A request's events that are not handled yet, and how often an attempt for each had failed before
+/// the request came.
 #[derive(Debug)]
 pub(super) struct Before(Vec<(EventId, u64)>);
 
@@ -64,36 +68,39 @@ impl Before {
 
 impl Handling {
     /// Waits until the events are handled, an attempt fails, or it is `until`.
-    pub(super) async fn wait(&self, store: &dyn Store, before: &Before, until: Instant) -> Handled {
-        let _registered = Registered::new(self, before);
+    pub(super) async fn wait(&self, store: &dyn Store, before: Before, until: Instant) -> Handled {
+        let Some(mut waits) = Waits::new(self, before) else { return Handled::Late };
         loop {
-            let (asked_at, handled) = self.look(store, before).await;
-            let next = asked_at + POLL;
-            match handled {
-                Some(handled) => return handled,
-                None if next > until => return Handled::Late,
-                None => tokio::time::sleep_until(next).await,
+            let asked_at = {
+                let mut seen = self.seen.lock().await;
+                self.refresh(&mut seen, store).await;
+                if let Some(handled) = waits.judge(&seen.progress) {
+                    return handled;
+                }
+                seen.asked_at
+            };
+            let next = asked_at.unwrap_or(until) + POLL;
+            if next > until {
+                return Handled::Late;
             }
+            tokio::time::sleep_until(next).await;
         }
     }
 
-    /// How far the events have come, asking the store unless somebody has just done so.
-    async fn look(&self, store: &dyn Store, before: &Before) -> (Instant, Option<Handled>) {
-        let mut seen = self.seen.lock().await;
+    /// Asks how far the events have come, unless somebody has just done so. Where the store doesn't
+    /// answer, nobody asks again before the next time.
+    async fn refresh(&self, seen: &mut Seen, store: &dyn Store) {
         let now = Instant::now();
-        let is_known = |(id, _): &(EventId, u64)| seen.progress.contains_key(id);
-        let is_fresh = seen.asked_at.is_some_and(|at| now < at + POLL);
-        if !(is_fresh && before.0.iter().all(is_known)) {
-            let events: Vec<EventId> = self.waiting().keys().copied().collect();
-            seen.asked_at = Some(now);
-            seen.progress.clear();
-            match store.progress(&events).await {
-                Ok(progress) => seen.progress.extend(events.into_iter().zip(progress)),
-                Err(error) => telemetry::progress_unknown(&error),
-            }
+        if seen.asked_at.is_some_and(|at| now < at + POLL) {
+            return;
         }
-        let asked_at = seen.asked_at.unwrap_or(now);
-        (asked_at, before.judge(&seen.progress))
+        let events: Vec<EventId> = self.waiting().keys().copied().collect();
+        seen.asked_at = Some(now);
+        seen.progress.clear();
+        match store.progress(&events).await {
+            Ok(progress) => seen.progress.extend(events.into_iter().zip(progress)),
+            Err(error) => telemetry::progress_unknown(&error),
+        }
     }
 
     fn waiting(&self) -> MutexGuard<'_, HashMap<EventId, usize>> {
@@ -101,44 +108,45 @@ impl Handling {
     }
 }
 
-impl Before {
-    fn judge(&self, seen: &HashMap<EventId, Progress>) -> Option<Handled> {
-        let mut is_handled = true;
-        let mut has_failed = false;
-        for (id, failures) in &self.0 {
-            let progress = seen.get(id)?;
-            is_handled &= progress.open == 0;
-            has_failed |= progress.open > 0 && progress.failures > *failures;
-        }
-        match (is_handled, has_failed) {
-            (true, _) => Some(Handled::Wholly),
-            (false, true) => Some(Handled::Failed),
-            (false, false) => None,
-        }
-    }
-}
-
-/// Events that are asked about for as long as their request waits.
-struct Registered<'a> {
+/// A request that waits: its events are asked about until they are handled.
+struct Waits<'a> {
     handling: &'a Handling,
-    before: &'a Before,
+    before: Vec<(EventId, u64)>,
 }
 
-impl<'a> Registered<'a> {
-    fn new(handling: &'a Handling, before: &'a Before) -> Self {
+impl<'a> Waits<'a> {
+    /// `None` where more is waited for than memory is kept for.
+    fn new(handling: &'a Handling, Before(before): Before) -> Option<Self> {
         let mut waiting = handling.waiting();
-        for (id, _) in &before.0 {
+        if waiting.len() + before.len() > LIMIT && !waiting.is_empty() {
+            return None;
+        }
+        for (id, _) in &before {
             *waiting.entry(*id).or_default() += 1;
         }
         drop(waiting);
-        Self { handling, before }
+        Some(Self { handling, before })
     }
-}
 
-impl Drop for Registered<'_> {
-    fn drop(&mut self) {
+    /// Leaves those that are handled, and says whether the wait is over.
+    fn judge(&mut self, seen: &HashMap<EventId, Progress>) -> Option<Handled> {
+        let is_handled = |id: &EventId| seen.get(id).is_some_and(|progress| progress.open == 0);
+        let (handled, open): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.before).into_iter().partition(|(id, _)| is_handled(id));
+        self.before = open;
+        self.leave(&handled);
+        let has_failed = |(id, failures): &(EventId, u64)| {
+            seen.get(id).is_some_and(|progress| progress.failures > *failures)
+        };
+        if self.before.is_empty() {
+            return Some(Handled::Wholly);
+        }
+        self.before.iter().any(has_failed).then_some(Handled::Failed)
+    }
+
+    fn leave(&self, events: &[(EventId, u64)]) {
         let mut waiting = self.handling.waiting();
-        for (id, _) in &self.before.0 {
+        for (id, _) in events {
             if let Some(n) = waiting.get_mut(id) {
                 *n -= 1;
                 if *n == 0 {
@@ -146,5 +154,11 @@ impl Drop for Registered<'_> {
                 }
             }
         }
+    }
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.leave(&self.before);
     }
 }

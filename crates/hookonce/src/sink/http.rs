@@ -22,7 +22,9 @@ use crate::store::Clock;
 
 use signer::Signer;
 
-/// The longest that reaching the other side may take, within the time limit of the whole.
+/// The longest that reaching the other side may take, and half of the time limit of the whole: who
+/// could not be reached was sent nothing, which is not to be told from no answer where both limits
+/// end at once.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a connection is kept for the next event: less than the five seconds after which Node
@@ -193,7 +195,7 @@ fn client(url: &reqwest::Url, timeout: Duration) -> Result<reqwest::Client, reqw
         // Proxies would be read from the environment, which only the server's configuration reads.
         .no_proxy()
         .user_agent(concat!("hookonce/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(timeout.min(CONNECT_TIMEOUT))
+        .connect_timeout((timeout / 2).min(CONNECT_TIMEOUT))
         .pool_idle_timeout(KEEP_TIMEOUT)
         .timeout(timeout);
     // Without redirects a plain URL never comes to TLS, so it needs no certificates: a small

@@ -35,7 +35,6 @@ use tokio::sync::{Notify, oneshot};
 
 pub use self::facts::SqliteFacts;
 
-use self::claim::Turn;
 use self::disk::Disk;
 use self::finish::Written;
 use self::prune::Walk;
@@ -43,6 +42,7 @@ use self::queue::{Call, Class, Queue};
 use self::read::Way;
 use self::session::Session;
 use self::writer::Writer;
+use super::pick::Turn;
 use super::{
     Arrival, AuditEntry, ClaimOrder, Clock, Counts, EventDetails, Filter, MirrorRoute,
     MirrorSource, Moved, Page, Progress, Pruned, Release, Retention, RouteCounts, Statement,
@@ -218,8 +218,8 @@ impl Store for SqliteStore {
     async fn claim(&self, order: ClaimOrder) -> Result<Vec<Claim>, StoreError> {
         let turn = self.turn.clone();
         self.write(Class::Own, move |session| {
-            let turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
-            claim::claim(session, &turn, &order).map(Ok)
+            let mut turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+            claim::claim(session, &mut turn, &order).map(Ok)
         })
         .await
     }

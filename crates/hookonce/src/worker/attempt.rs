@@ -87,7 +87,7 @@ impl Attempt<'_> {
                 _ => {}
             }
             // Given back when the step is done.
-            let _place = places.pop_front();
+            let place = places.pop_front();
             let visit = match gate.enter(self.claim.event.id) {
                 Ok(visit) => visit,
                 Err(after) => {
@@ -95,7 +95,9 @@ impl Attempt<'_> {
                     return self.put_off(after, error, has_run);
                 }
             };
-            gate.wait_for_turn().await;
+            if let Some(place) = &place {
+                place.wait_for_turn().await;
+            }
             let begun = Instant::now();
             let last = n + 1 == self.route.steps.len();
             let result = self.one(gate, last).await;

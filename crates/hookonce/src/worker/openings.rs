@@ -19,27 +19,31 @@ const KEPT_OF: usize = 8;
 pub(super) struct Lower {
     /// How many of them are being handled.
     running: usize,
-    /// How many urgent ones are to be claimed before the next of them has a place kept, as far as it
-    /// has used up those that it had from the start.
+    /// How many urgent ones are to be claimed before all of their places are kept again.
     debt: usize,
 }
 
 impl Lower {
     /// How many of so many places are kept for them now.
     pub(super) fn kept(self, places: usize) -> usize {
-        let most = (places / KEPT_OF).max(1);
+        let most = Self::most(places);
         let earned = (most * KEPT_OF).saturating_sub(self.debt) / KEPT_OF;
         earned.min(most.saturating_sub(self.running))
     }
 
-    /// Notes a claim.
-    pub(super) fn note_claim(&mut self, is_lower: bool) {
+    /// Notes a claim of one of so many places. What they get where nothing is urgent is no debt beyond
+    /// the places that are kept.
+    pub(super) fn note_claim(&mut self, is_lower: bool, places: usize) {
         if is_lower {
             self.running += 1;
-            self.debt += KEPT_OF;
+            self.debt = (self.debt + KEPT_OF).min(Self::most(places) * KEPT_OF);
         } else {
             self.debt = self.debt.saturating_sub(1);
         }
+    }
+
+    fn most(places: usize) -> usize {
+        (places / KEPT_OF).max(1)
     }
 
     /// Notes that one of them has ended.
@@ -63,6 +67,12 @@ pub(super) struct Openings<'a> {
     pub(super) at: Option<Instant>,
 }
 
+/// How many places a route has of its own, if its steps limit them: behind a rate, some.
+pub(super) fn places(route: &Route) -> Option<usize> {
+    let has_rate = route.steps.iter().any(|gate| gate.options().rate.is_some());
+    route.capacity().or(has_rate.then_some(KEPT_OF))
+}
+
 /// What is left of a gate's room, and for how many routes.
 struct Share {
     room: usize,
@@ -84,7 +94,7 @@ impl<'a> Openings<'a> {
         for gate in own.iter().flat_map(|route| &route.steps) {
             let share = shares
                 .entry(Arc::as_ptr(gate))
-                .or_insert_with(|| Share { room: gate.free_places(), routes: 0 });
+                .or_insert_with(|| Share { room: gate.free_places(now), routes: 0 });
             share.routes += 1;
         }
         for route in own {
@@ -100,12 +110,20 @@ impl<'a> Openings<'a> {
         shares: &mut HashMap<*const Gate, Share>,
         now: Instant,
     ) {
-        let mut limit = usize::MAX;
+        // The doors of later gates are found shut by those who come to them: the steps before are
+        // done meanwhile. A start is taken with the claim, behind whichever gate.
+        let door = route.steps.first().map_or(Ok(usize::MAX), |gate| gate.door(now));
+        let starts = route.steps.iter().map(|gate| gate.starts(now));
+        let mut limit = match starts.chain([door]).collect::<Result<Vec<_>, _>>() {
+            Ok(rooms) => rooms.into_iter().min().unwrap_or(usize::MAX),
+            Err(at) => {
+                self.at = Some(self.at.map_or(at, |before| before.min(at)));
+                return;
+            }
+        };
         for gate in &route.steps {
             let Some(share) = shares.get_mut(&Arc::as_ptr(gate)) else { continue };
-            if share.routes > 1 && gate.options().concurrency.is_some() {
-                self.is_shared = true;
-            }
+            self.is_shared |= share.routes > 1 && gate.is_limited();
             limit = limit.min(share.room.div_ceil(share.routes));
             share.routes -= 1;
         }
@@ -113,23 +131,13 @@ impl<'a> Openings<'a> {
             self.is_narrow = true;
             return;
         }
-        // The doors of later gates are found shut by those who come to them: the steps before are
-        // done meanwhile.
-        match route.steps.first().map_or(Ok(usize::MAX), |gate| gate.room(now)) {
-            Ok(room) => limit = limit.min(room),
-            Err(at) => {
-                self.at = Some(self.at.map_or(at, |before| before.min(at)));
-                return;
-            }
-        }
         for gate in &route.steps {
             if let Some(share) = shares.get_mut(&Arc::as_ptr(gate)) {
                 share.room -= limit.min(share.room);
             }
         }
         let lower = running.lower_by_route.get(&route.name).copied().unwrap_or_default();
-        let has_rate = route.steps.iter().any(|gate| gate.options().rate.is_some());
-        let places = route.capacity().or(has_rate.then_some(KEPT_OF));
+        let places = places(route);
         self.routes.push(ClaimRoute {
             name: route.name.clone(),
             lease: route.lease,
@@ -156,9 +164,24 @@ mod tests {
         assert_eq!(cases.map(|(places, _)| (places, Lower::default().kept(places))), cases);
         let mut lower = Lower::default();
         for _ in 0..5 {
-            lower.note_claim(true);
+            lower.note_claim(true, 64);
         }
         assert_eq!(lower.kept(64), 3);
+    }
+
+    /// Else messages would have to pay for all statuses that were ever claimed.
+    #[test]
+    fn after_a_long_time_without_anything_urgent_places_are_kept_again_soon() {
+        let mut lower = Lower::default();
+        for _ in 0..1_000_000 {
+            lower.note_claim(true, 8);
+            lower.note_end();
+        }
+        assert_eq!(lower.kept(8), 0);
+        for _ in 0..KEPT_OF {
+            lower.note_claim(false, 8);
+        }
+        assert_eq!(lower.kept(8), 1);
     }
 
     /// However fast each is done, as behind a gate with a rate.
@@ -169,7 +192,7 @@ mod tests {
             let mut n = 0;
             for _ in 0..900 {
                 let is_lower = lower.kept(places) > 0;
-                lower.note_claim(is_lower);
+                lower.note_claim(is_lower, places);
                 if is_lower {
                     n += 1;
                     lower.note_end();

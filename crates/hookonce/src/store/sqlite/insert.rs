@@ -131,11 +131,19 @@ fn note_arrival(session: &Session, event: &NewEvent) -> rusqlite::Result<Arrival
 
 /// Why the tasks of a new event are dead on arrival, if they are.
 fn dead_reason(event: &NewEvent, pruned_until: Option<i64>) -> Option<&'static str> {
-    let too_old = event.priority != Priority::History
-        && event
-            .sent_at
-            .is_some_and(|at| pruned_until.is_some_and(|until| at.as_millisecond() <= until));
-    event.unreadable.or_else(|| too_old.then_some(TOO_OLD))
+    let sent_at = event.sent_at.map(Timestamp::as_millisecond);
+    event.unreadable.or_else(|| too_old(event.priority as i64, sent_at, pruned_until))
+}
+
+/// Why the tasks of an event are dead that the sender dates before the time up to which keys were
+/// removed, if it does.
+pub(super) fn too_old(
+    priority: i64,
+    sent_at: Option<i64>,
+    pruned_until: Option<i64>,
+) -> Option<&'static str> {
+    let is_old = sent_at.is_some_and(|at| pruned_until.is_some_and(|until| at <= until));
+    (priority != Priority::History as i64 && is_old).then_some(TOO_OLD)
 }
 
 /// 128 bits of SHA-256 over source, route and lane, each closed by a byte that UTF-8 never has.

@@ -1,4 +1,5 @@
--- Stores a task of a new event: due now, unless its lane has a head or it is dead on arrival.
+-- Stores a task of an event that has none of that route: due now, unless its lane has a head or it is
+-- dead on arrival.
 insert into hookonce_tasks (
   seq, route, event_id, source, lane_id, priority, max_attempts, state, due_at, error, finished_at
 )
@@ -18,3 +19,4 @@ values (
   :error,
   iif(:error is null, null, :now)
 )
+on conflict (seq, route) do nothing

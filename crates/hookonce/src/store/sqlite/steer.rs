@@ -3,11 +3,14 @@
 use rusqlite::{OptionalExtension as _, Row, named_params, params};
 
 use super::finish::pass_lane;
-use super::insert::lane_id;
+use super::insert::{lane_id, too_old};
 use super::session::{Count, Session};
 use crate::event::EventId;
 use crate::store::Moved;
 use crate::task::{NewTask, TaskId};
+
+/// Why a task is dead that an unreadable event is given: the reason itself was told on arrival.
+const UNREADABLE: &str = "the event can't be read as what its source's scheme expects";
 
 /// Makes dead tasks due again, and retries due now.
 pub(super) fn replay(session: &Session, tasks: &[TaskId]) -> rusqlite::Result<Moved> {
@@ -55,22 +58,34 @@ pub(super) fn bury(session: &Session, tasks: &[TaskId]) -> rusqlite::Result<Move
 /// Gives stored events tasks of routes that they have none of.
 pub(super) fn assign(session: &Session, tasks: &[(EventId, NewTask)]) -> rusqlite::Result<Moved> {
     let mut moved = Moved::default();
+    let pruned_until = session.pruned_until()?;
     for (id, task) in tasks {
         let event = facts(session, *id)?;
         let did = match &event {
             Some(event) => {
-                let lane_id = event.lane_id(task);
+                // As on arrival: what can't be read, or may have been handled before its key was
+                // pruned, is for a person.
+                let dead = if event.is_unreadable {
+                    Some(UNREADABLE)
+                } else {
+                    too_old(event.priority, event.sent_at, pruned_until)
+                };
                 let parameters = params![
                     event.seq,
                     &*task.route,
                     id.as_bytes(),
                     event.source,
-                    lane_id,
+                    event.lane_id(task),
                     event.priority,
                     task.max_attempts,
+                    dead,
                     session.now()
                 ];
-                session.execute(include_str!("assign.sql"), parameters)? == 1
+                let did = session.execute(include_str!("insert_task.sql"), parameters)? == 1;
+                if did && dead.is_some() {
+                    session.count(&event.source, Count::Dead, 1);
+                }
+                did
             }
             None => false,
         };
@@ -125,6 +140,8 @@ struct Facts {
     lane: Option<String>,
     priority: i64,
     has_tasks: bool,
+    is_unreadable: bool,
+    sent_at: Option<i64>,
 }
 
 impl Facts {
@@ -144,6 +161,8 @@ fn facts(session: &Session, id: EventId) -> rusqlite::Result<Option<Facts>> {
             lane: row.get(2)?,
             priority: row.get(3)?,
             has_tasks: row.get(4)?,
+            is_unreadable: row.get(5)?,
+            sent_at: row.get(6)?,
         })
     };
     event.query_row((id.as_bytes(),), read).optional()
