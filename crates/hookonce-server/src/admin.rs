@@ -24,7 +24,7 @@ use hookonce::listener::{self, ListenerOptions};
 use hookonce::route::{Route, RouteWorker};
 use hookonce::store::Store;
 use tokio::net::TcpListener;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 
 use crate::config::Config;
@@ -69,7 +69,6 @@ struct Shared {
     store: Arc<dyn Store>,
     access: Arc<Access>,
     metrics: Arc<Metrics>,
-    claiming: Arc<Mutex<JoinSet<()>>>,
 }
 
 impl Admin {
@@ -83,7 +82,7 @@ impl Admin {
     ) -> anyhow::Result<Self> {
         let at = listener.local_addr()?.to_string();
         let (access, store) = (access.clone(), store.clone());
-        let shared = Shared { store, access, metrics: metrics.clone(), claiming: Arc::default() };
+        let shared = Shared { store, access, metrics: metrics.clone() };
         let router = router::router(shared, health);
         let limits = ListenerOptions { connections, grace: GRACE, ..ListenerOptions::default() };
         let (stop, mut stopped) = watch::channel(false);

@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use anyhow::bail;
+
 use hookonce::gate::Gate;
 use hookonce::janitor::Janitor;
 use hookonce::receiver::Receiver;
@@ -52,6 +54,10 @@ impl Parts {
 
     async fn try_reload(&mut self, place: &Place) -> anyhow::Result<usize> {
         let config = Config::load(place)?;
+        // An editor that is writing leaves an empty file for a moment, which is a configuration too.
+        if config.sources.is_empty() && !self.config.sources.is_empty() {
+            bail!("there is no `[sources.NAME]` in it, so that nobody could send any more");
+        }
         let sources = wiring::sources(&config)?;
         let (routes, gates) = wiring::routes(&config, &self.store, &self.gates)?;
         let settings = self.access.read(&config, routes.clone())?;

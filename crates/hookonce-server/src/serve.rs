@@ -73,7 +73,11 @@ pub(crate) async fn run(
         tokio::select! {
             signal = signals.next() => match signal {
                 Signal::Stop => break,
-                Signal::Reload => server.parts.reload(place).await,
+                Signal::Reload => tokio::select! {
+                    () = server.parts.reload(place) => {}
+                    // Whatever it waits for, being told to stop comes first.
+                    () = signals.stop() => break,
+                },
             },
             ended = server.running.join_next() => return Err(early_end(ended)),
             ended = server.admin.ended() => return Err(early_end(ended)),

@@ -137,9 +137,8 @@ impl Janitor {
         // A route that is gone from the configuration has no policy but the default.
         let policy = route.map_or_else(RetryPolicy::default, |route| route.retry.clone());
         let failure = Failure::transient("worker lost: its lease ended before it finished");
-        let age = claim.claimed_at.duration_since(claim.event.received_at);
-        let age = Duration::try_from(age).unwrap_or_default();
-        let trial = Trial { attempt: claim.attempt, max_attempts: claim.max_attempts, age };
+        let (attempt, max_attempts) = (claim.attempt, claim.max_attempts);
+        let trial = Trial { attempt, max_attempts, age: claim.age() };
         retry::outcome(&policy, trial, failure, fastrand::f64())
     }
 

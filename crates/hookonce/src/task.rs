@@ -180,6 +180,8 @@ pub struct Claim {
     pub claimed_at: Timestamp,
     /// When the claim ends, on the store's clock.
     pub lease_until: Timestamp,
+    /// When a person last had the task run anew.
+    pub replayed_at: Option<Timestamp>,
     /// The route that the task was first made for, where it was moved to this one since.
     pub first_route: Option<Arc<str>>,
     /// The steps of this run that are done, and those only begun.
@@ -189,6 +191,13 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// How old the task was when it was claimed: since its event was received, or since a person had
+    /// it run anew.
+    pub fn age(&self) -> Duration {
+        let since = self.replayed_at.unwrap_or(self.event.received_at);
+        Duration::try_from(self.claimed_at.duration_since(since)).unwrap_or_default()
+    }
+
     /// The task that is claimed.
     pub fn task(&self) -> TaskId {
         TaskId { event_id: self.event.id, route: self.route.clone() }

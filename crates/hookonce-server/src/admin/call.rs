@@ -17,8 +17,6 @@ use hookonce::store::Store;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::sync::Mutex;
-use tokio::task::JoinSet;
 
 use super::Settings;
 use super::problem::Problem;
@@ -63,8 +61,6 @@ pub(super) struct Asked {
     pub(super) store: Arc<dyn Store>,
     pub(super) settings: Arc<Settings>,
     pub(super) caller: Arc<Caller>,
-    /// Claims that are being made; one whose caller has gone is given back there.
-    pub(super) claiming: Arc<Mutex<JoinSet<()>>>,
     /// The parts of the path that have names.
     pub(super) path: BTreeMap<String, String>,
 }

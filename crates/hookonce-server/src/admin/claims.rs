@@ -17,13 +17,16 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use tokio::sync::oneshot;
 
 use super::call::{Asked, Body, Done, Shown};
 use super::events;
 use super::problem::Problem;
 use crate::config::Period;
 
+/// How many steps a task remembers, and how long the result of one may be: all of them come with each
+/// claim.
+const STEPS_LIMIT: usize = 64;
+const RESULT_LIMIT: usize = 16 << 10;
 /// How many tasks are claimed at once, unless it is said, and at most.
 const CLAIMS: usize = 10;
 const CLAIMS_LIMIT: usize = 100;
@@ -179,35 +182,35 @@ pub(super) async fn claim(
     let reserve = limit / 8 + usize::from(fastrand::usize(..8) < limit % 8);
     let token = Token::draw();
     let order = ClaimOrder { token, worker: worker.into(), routes, limit, reserve };
-    let claiming = asked.claiming.clone();
-    let (send, answer) = oneshot::channel();
-    claiming.lock().await.spawn(claim_for(asked, order, send));
-    let claimed = answer.await;
-    // Those that have ended need not be kept.
-    while claiming.lock().await.try_join_next().is_some() {}
-    claimed.unwrap_or_else(|_| Err(StoreError::unavailable("the claim was broken off").into()))
-}
-
-/// Claims for somebody who may be gone by the time they could be told: nobody would know of the claims
-/// until they lapse, so these are given back.
-async fn claim_for(
-    asked: Asked,
-    order: ClaimOrder,
-    send: oneshot::Sender<Result<Shown<ClaimsAnswer>, Problem>>,
-) {
-    let (shown, claims) = match asked.store.claim(order).await {
-        Err(error) => (Err(error.into()), Vec::new()),
-        Ok(claims) => {
-            let shown = show(&asked, &claims).await;
-            (shown.map(|claims| Shown(ClaimsAnswer { claims })), claims)
-        }
-    };
-    let is_failed = shown.is_err();
-    if send.send(shown).is_err() || is_failed {
-        for claim in &claims {
-            let _ = asked.store.release(claim, Release::at_once()).await;
+    let mut claims = Vec::new();
+    for claim in asked.store.claim(order).await? {
+        match too_old(&asked, &claim) {
+            // Nobody is given what is no longer worth trying.
+            Some(dead) => asked.store.finish(&claim, &dead).await.or_else(|error| match error {
+                StoreError::Lost => Ok(()),
+                error => Err(error),
+            })?,
+            None => claims.push(claim),
         }
     }
+    match show(&asked, &claims).await {
+        Ok(claims) => Ok(Shown(ClaimsAnswer { claims })),
+        Err(problem) => {
+            // Nobody would know of them until they lapse.
+            for claim in &claims {
+                let _ = asked.store.release(claim, Release::at_once()).await;
+            }
+            Err(problem)
+        }
+    }
+}
+
+/// How a task ends that is older than its route wants to try.
+fn too_old(asked: &Asked, claim: &Claim) -> Option<Outcome> {
+    let policy = &asked.settings.external(&claim.route)?.retry;
+    let (attempt, max_attempts) = (claim.attempt, claim.max_attempts);
+    let trial = Trial { attempt, max_attempts, age: claim.age() };
+    retry::too_old(policy, trial, Duration::ZERO, "it waited too long")
 }
 
 /// Ends an attempt.
@@ -231,16 +234,14 @@ pub(super) async fn finish(asked: Asked, Body(input): Body<FinishInput>) -> Resu
         },
     };
     asked.store.finish(&claim, &outcome).await.map_err(|error| unwritten(&claim, error))?;
-    let claimed_after = claim.claimed_at.duration_since(claim.event.received_at);
-    let took = trial.age.saturating_sub(Duration::try_from(claimed_after).unwrap_or_default());
-    telemetry::attempt_ended(&claim, &outcome, took);
+    telemetry::attempt_ended(&claim, &outcome, trial.age.saturating_sub(claim.age()));
     Ok(Done)
 }
 
 /// What the attempt is, by the store's clock.
 async fn trial(asked: &Asked, claim: &Claim) -> Result<Trial, Problem> {
-    let age = asked.store.now().await?.duration_since(claim.event.received_at);
-    let age = Duration::try_from(age).unwrap_or_default();
+    let running = asked.store.now().await?.duration_since(claim.claimed_at);
+    let age = claim.age() + Duration::try_from(running).unwrap_or_default();
     Ok(Trial { attempt: claim.attempt, max_attempts: claim.max_attempts, age })
 }
 
@@ -281,6 +282,14 @@ pub(super) async fn record_step(
     check_name("name", name)?;
     let claim = claimed(&asked, &input.token).await?;
     let result = input.result.as_deref().map(RawValue::get);
+    if result.is_some_and(|result| result.len() > RESULT_LIMIT) {
+        let what = format!("it is longer than {} KiB; keep it elsewhere", RESULT_LIMIT >> 10);
+        return Err(Problem::bad_member("result", what));
+    }
+    if claim.steps.len() >= STEPS_LIMIT && !claim.steps.contains_key(name) {
+        let what = format!("a task remembers {STEPS_LIMIT} steps, and has them");
+        return Err(Problem::bad_member("name", what));
+    }
     let recorded = asked.store.record_step(&claim, name, StepState::Done, result).await;
     recorded.map_err(|error| unwritten(&claim, error))?;
     Ok(Done)

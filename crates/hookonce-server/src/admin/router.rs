@@ -73,8 +73,7 @@ async fn api(
     let caller = caller.ok_or_else(Problem::unauthenticated)?;
     let call = find(matched.as_str(), request.method())?;
     let path = path.map_err(|_| Problem::not_found("the path is not UTF-8"))?.0;
-    let (store, claiming) = (shared.store.clone(), shared.claiming.clone());
-    let asked = Asked { store, settings, caller, claiming, path };
+    let asked = Asked { store: shared.store.clone(), settings, caller, path };
     let (head, body) = request.into_parts();
     let body = match head.method {
         Method::POST | Method::PUT => read(&head.headers, body).await?,

@@ -1,7 +1,7 @@
 //! What a connection is doing and since when, and what it is told to do: shared by the connection
 //! and the listener, without a lock.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -43,6 +43,8 @@ pub(super) struct Activity {
     /// What was seen of the head of the request that is next.
     head: AtomicU8,
     command: AtomicU8,
+    /// The body of the request that is being answered has been read to its end.
+    body_ended: AtomicBool,
     waker: AtomicWaker,
 }
 
@@ -53,10 +55,21 @@ impl Activity {
             phase: AtomicU64::new(0),
             head: AtomicU8::new(0),
             command: AtomicU8::new(0),
+            body_ended: AtomicBool::new(false),
             waker: AtomicWaker::new(),
         };
         activity.enter(Phase::New);
         activity
+    }
+
+    /// Notes whether the body of the present request has been read to its end.
+    pub(super) fn set_body_ended(&self, has_ended: bool) {
+        self.body_ended.store(has_ended, Ordering::Relaxed);
+    }
+
+    /// Whether the body of the present request has been read to its end.
+    pub(super) fn has_body_ended(&self) -> bool {
+        self.body_ended.load(Ordering::Relaxed)
     }
 
     /// The phase, and how long it has lasted.

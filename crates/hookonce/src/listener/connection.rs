@@ -2,14 +2,14 @@
 
 use std::convert::Infallible;
 use std::future::{Future as _, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 
-use axum::body::HttpBody as _;
+use axum::body::{Bytes, HttpBody};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use hyper::body::Incoming;
+use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -60,16 +60,53 @@ pub(super) async fn serve(stream: TcpStream, router: axum::Router, activity: Arc
 async fn answer(
     request: hyper::Request<Incoming>,
     router: &axum::Router,
-    activity: &Activity,
+    activity: &Arc<Activity>,
 ) -> Result<Response, Infallible> {
     let ambiguous = activity.take_head().is_ambiguous() || !framing_is_known(request.headers());
     activity.enter(Phase::Busy);
-    let answer = if ambiguous { refuse() } else { router.clone().call(request).await? };
+    activity.set_body_ended(request.body().is_end_stream());
+    let request = request.map(|body| Watched { body, activity: activity.clone() });
+    let mut answer = if ambiguous { refuse() } else { router.clone().call(request).await? };
+    // What is left of a body is not read, so that no other request can follow: a client that isn't told
+    // sends one, and a proxy may send another client's.
+    if !activity.has_body_ended() {
+        answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     // An answer whose end isn't known may take as long as it likes.
     if answer.body().size_hint().exact().is_some() {
         activity.enter(Phase::Idle);
     }
     Ok(answer)
+}
+
+/// A request's body, whose end is noted.
+struct Watched {
+    body: Incoming,
+    activity: Arc<Activity>,
+}
+
+impl HttpBody for Watched {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        if self.body.is_end_stream() || matches!(frame, Poll::Ready(None)) {
+            self.activity.set_body_ended(true);
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 /// Whether a body's length is given in a way that everybody between its sender and us understands

@@ -150,6 +150,6 @@ pub struct RouteCounts {
 pub struct Progress {
     /// Tasks that are neither completed nor dead.
     pub open: u64,
-    /// Attempts that ever ended without success and without being the last.
+    /// Rises with each attempt that ends without success and without being the last.
     pub failures: u64,
 }

@@ -75,6 +75,11 @@ impl Attempt<'_> {
     /// Runs the steps that are not done yet, in order.
     async fn steps(&self, mut places: VecDeque<Place>) -> Ended {
         let mut has_run = false;
+        let waited = "it waited too long";
+        if let Some(dead) = retry::too_old(&self.route.retry, self.trial(), Duration::ZERO, waited)
+        {
+            return Ended::With(dead);
+        }
         for (n, gate) in self.route.steps.iter().enumerate() {
             let name = gate.name();
             match self.claim.steps.get(name) {
@@ -204,8 +209,7 @@ impl Attempt<'_> {
 
     fn trial(&self) -> Trial {
         let claim = self.claim;
-        let waited = claim.claimed_at.duration_since(claim.event.received_at);
-        let age = Duration::try_from(waited).unwrap_or_default() + self.started.elapsed();
+        let age = claim.age() + self.started.elapsed();
         Trial { attempt: claim.attempt, max_attempts: claim.max_attempts, age }
     }
 }

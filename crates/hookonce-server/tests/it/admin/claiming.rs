@@ -150,3 +150,36 @@ fn no_server_worker_takes_what_is_left_to_workers_outside() {
     let rest = stand.post("crm", "/api/claims", &json!({ "routes": ["crm"] })).expect(200).json();
     assert_eq!(rest["claims"].as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn a_worker_that_only_gives_back_does_not_outlive_max_age() {
+    let stand = Stand::with(
+        &super::stand::CONFIGURATION.replace("lease = \"5m\"", "lease = \"5m\"\nmax_age = \"1h\""),
+    );
+    stand.say(&["hello"]);
+    let claim = stand.claim("bot");
+    stand.about(&claim, "release", &json!({ "after": "59m" })).expect(204);
+    assert_eq!(stand.task(&claim)["state"], "pending");
+    stand.place.run(&["replay", claim["id"].as_str().unwrap()]).ok();
+    let claim = stand.claim("bot");
+    stand.about(&claim, "release", &json!({ "after": "2h" })).expect(204);
+    let task = stand.task(&claim);
+    assert_eq!(task["state"], "dead");
+    assert!(task["error"].as_str().unwrap().starts_with("older than `max_age`"), "{task}");
+}
+
+#[test]
+fn what_a_task_remembers_of_its_steps_is_bounded() {
+    let stand = Stand::new();
+    stand.say(&["hello"]);
+    let claim = stand.claim("bot");
+    let long = json!({ "result": "x".repeat(20_000) });
+    let said = stand.about(&claim, "steps/long", &long).expect(400).detail();
+    assert!(said.contains("longer than 16 KiB"), "{said}");
+    for n in 0..64 {
+        stand.about(&claim, &format!("steps/s{n}"), &json!({})).expect(204);
+    }
+    let said = stand.about(&claim, "steps/more", &json!({})).expect(400).detail();
+    assert!(said.contains("64 steps"), "{said}");
+    stand.about(&claim, "steps/s5", &json!({ "result": 1 })).expect(204);
+}

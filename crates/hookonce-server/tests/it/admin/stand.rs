@@ -9,7 +9,7 @@ use crate::crash::wait_until;
 use crate::program::{Place, Server};
 
 /// Text messages go to a ledger that refuses the text `no`; all messages go to two workers outside.
-const CONFIGURATION: &str = r#"
+pub(super) const CONFIGURATION: &str = r#"
 [server]
 listen = "127.0.0.1:0"
 min_free_disk = "1MiB"

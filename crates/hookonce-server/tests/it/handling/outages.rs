@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::cases::bot::{Bot, DONE, DOWN};
-use crate::cases::stand::{LEDGER, Stand, message, route_to, texts, until};
+use crate::cases::stand::{LEDGER, Stand, message, route_to, status_flood, texts, until};
 
 /// 502, as a proxy answers in front of a program that crashes.
 const BAD_GATEWAY: &str =
@@ -159,4 +159,78 @@ fn no_more_calls_start_than_the_rate_allows() {
     assert!(took > Duration::from_millis(1800), "40 calls at 20 a second took {took:?}");
     // What had to wait was not claimed meanwhile.
     assert_eq!(stand.count("hookonce_tasks where epoch > 1"), 0);
+}
+
+/// A second outage finds events that were excused in the first, and of which none succeeded since: at
+/// most one of them is charged, the one that shows it.
+#[test]
+fn a_sink_that_comes_and_goes_kills_nobody() {
+    let answers = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let n = answers.clone();
+    // Down, but for one call in a while, and at last up.
+    let bot = Bot::start(move |_| match n.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
+        n if n < 16 && n % 5 != 4 => DOWN,
+        _ => DONE,
+    });
+    let stand = Stand::with(&route_to(bot.address, "max_attempts = 4"));
+    for n in 0..12 {
+        let (from, id) = (format!("1555015{n:04}"), format!("w{n}"));
+        assert_eq!(stand.post(texts([(&*from, &*id)])).counts(), (1, 0));
+    }
+    stand.settle();
+    assert_eq!(stand.count("hookonce_tasks where state = 'completed'"), 12);
+    let charged = attempts(&stand, "retry");
+    assert!(charged <= 4, "{charged} attempts were charged in four outages");
+}
+
+/// A host that answers nobody: the listener's queue is full. Nothing was sent, so that nothing can have
+/// happened, however short the sink's time limit.
+#[test]
+fn a_host_that_takes_no_connection_is_out_of_service_and_holds_no_task() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut filling = Vec::new();
+    while let Ok(stream) =
+        std::net::TcpStream::connect_timeout(&address, Duration::from_millis(200))
+    {
+        filling.push(stream);
+    }
+    let sink = format!(
+        "[sinks.bot]\ntype = \"http\"\nurl = \"http://{address}/\"\ntimeout = \"1s\"\n\
+         on_unknown = \"hold\"\n[[routes]]\nname = \"bot\"\nsteps = [\"bot\"]\n"
+    );
+    let stand = Stand::with(&sink);
+    let bodies = [texts([("1", "a")]), texts([("2", "b")])];
+    for body in bodies {
+        assert_eq!(stand.post(body).counts(), (1, 0));
+    }
+    stand.server().stderr_line("a sink is down");
+    assert_eq!(stand.count("hookonce_tasks where state = 'dead' or attempt > 1"), 0);
+    assert_eq!(attempts(&stand, "retry"), 0);
+}
+
+/// Fails when `Openings::add` asks the first gate of a route alone for its starts.
+#[test]
+fn a_rate_on_a_later_step_leaves_the_slots_to_other_routes() {
+    let bot = Bot::start(|_| DONE);
+    let rest = format!(
+        "[sinks.slow]\ntype = \"http\"\nurl = \"http://{}/\"\nrate = \"1/s\"\n\
+         [[routes]]\nname = \"a\"\nkinds = [\"status.*\"]\nsteps = [\"ledger\", \"slow\"]\n\
+         [[routes]]\nname = \"b\"\nkinds = [\"message.*\"]\nsteps = [\"ledger\"]\n",
+        bot.address
+    );
+    let mut stand = Stand::with(&rest);
+    for body in status_flood(500) {
+        assert_eq!(stand.post(body).counts(), (100, 0));
+    }
+    bot.called(1);
+    assert_eq!(stand.post(texts([("1", "a"), ("2", "b"), ("3", "c")])).counts(), (3, 0));
+    until("the other route goes on", || {
+        stand.count("hookonce_tasks where route = 'b' and state = 'completed'") == 3
+    });
+    assert!(stand.count("hookonce_tasks where state = 'claimed'") <= 2);
+    // Nobody who waits for a start holds a shutdown up.
+    let told = Instant::now();
+    assert_eq!(stand.take().terminate().code(), Some(0));
+    assert!(told.elapsed() < Duration::from_secs(5), "{:?}", told.elapsed());
 }

@@ -59,6 +59,7 @@ fn a_configuration_that_does_not_check_is_refused_and_the_old_one_stays() {
         ("steps = [\"bot\"]", "steps = [\"bott\"]", "there is no sink `bott`"),
         ("insert into ledger", "insert into nothing", "cannot prepare `sinks.ledger.statement`"),
         ("[sources.meta]", "[sources.meta", "this is not TOML"),
+        (&*good, "", "there is no `[sources.NAME]` in it"),
         ("secrets = [\"test-app-secret-0001\"]", "secrets = [\"env:UNSET\"]", "is not set"),
     ];
     for (n, (from, to, why)) in broken.into_iter().enumerate() {
@@ -97,4 +98,43 @@ fn a_sink_that_stays_as_it_is_keeps_its_breaker() {
     stand.settle();
     stand.server().stderr_line("a sink is up again");
     assert_eq!(bot.calls().len(), 1);
+}
+
+/// The metric of a sink that was down is not left behind by the one that takes its place.
+#[test]
+fn a_sink_that_is_mended_by_a_reload_is_shown_as_up() {
+    let bot = Bot::start(|_| DONE);
+    let nowhere = Bot::nowhere();
+    let stand = Stand::with(&route_to(nowhere, ""));
+    let line = stand.server().stderr_line("admin API");
+    let admin = line.split_whitespace().last().unwrap().trim_end_matches("/api").to_owned();
+    assert_eq!(stand.post(texts([("1", "a")])).counts(), (1, 0));
+    stand.server().stderr_line("a sink is down");
+    let is_open = |value: &str| {
+        let page = stand.place.shell(&format!("curl -s {admin}/metrics")).ok();
+        page.lines().any(|line| line == format!("hookonce_breaker_open{{sink=\"bot\"}} {value}"))
+    };
+    until("it is shown as down", || is_open("1"));
+    change(&stand, |config| config.replace(&nowhere.to_string(), &bot.address.to_string()));
+    stand.server().stderr_line("a sink is up again");
+    stand.settle();
+    until("it is shown as up", || is_open("0"));
+}
+
+/// Whoever holds the database holds up neither the check of a statement for good nor a shutdown.
+#[test]
+fn a_database_that_somebody_holds_holds_up_no_shutdown_and_no_check() {
+    let mut stand = Stand::ledger();
+    let database = stand.database();
+    database.execute_batch("begin immediate").unwrap();
+    let began = std::time::Instant::now();
+    let said = stand.place.run(&["check"]);
+    assert_eq!(said.code, 1, "{}", said.stdout);
+    assert!(said.stderr.contains("locked by another process"), "{}", said.stderr);
+    assert!(began.elapsed() < std::time::Duration::from_secs(10), "{:?}", began.elapsed());
+    stand.server().send("HUP");
+    let began = std::time::Instant::now();
+    assert_eq!(stand.take().terminate().code(), Some(0));
+    assert!(began.elapsed() < std::time::Duration::from_secs(8), "{:?}", began.elapsed());
+    database.execute_batch("commit").unwrap();
 }

@@ -103,6 +103,12 @@ fn a_task_older_than_it_is_worth_is_dead_however_few_attempts_it_had() {
     assert!(error.starts_with("older than `max_age`, 1s, before it could succeed"), "{error}");
     assert!(shown["tasks"][0]["attempt"].as_u64().unwrap() < 24);
 
+    // A person may have it tried once more.
+    stand.place.run(&["replay", shown["id"].as_str().unwrap()]).ok();
+    let calls = bot.calls().len();
+    bot.called(calls + 1);
+    stand.settle();
+
     // Attempts that don't count end with it too.
     let nowhere = Bot::nowhere();
     let down = format!(
@@ -115,4 +121,29 @@ fn a_task_older_than_it_is_worth_is_dead_however_few_attempts_it_had() {
         stand.count("hookonce_tasks where route = 'bot' and state = 'dead'") == 1
     });
     assert_eq!(stand.effects(), [message("a")]);
+}
+
+/// A bot that was away for too long doesn't answer what was asked long ago.
+#[test]
+fn what_waited_too_long_for_a_sink_is_not_run_when_the_sink_comes_back() {
+    let address = Bot::nowhere();
+    let down = format!(
+        "[sinks.bot]\ntype = \"http\"\nurl = \"http://{address}/\"\n\
+         [[routes]]\nname = \"bot\"\nsteps = [\"bot\"]\nmax_age = \"2s\"\n"
+    );
+    let mut stand = Stand::with(&down);
+    let many: Vec<_> = (0..50).map(|n| (format!("1555016{n:04}"), format!("m{n}"))).collect();
+    let many = texts(many.iter().map(|(from, id)| (from.as_str(), id.as_str())));
+    assert_eq!(stand.post(many).counts(), (50, 0));
+    stand.server().stderr_line("a sink is down");
+    assert_eq!(stand.take().terminate().code(), Some(0));
+    until("they are too old", || {
+        let old = "hookonce_events where received_at + 2000 < unixepoch('subsec') * 1000";
+        stand.count(old) == 50
+    });
+    let bot = Bot::at(address, |_| DONE);
+    stand.start();
+    stand.settle();
+    assert_eq!(stand.count("hookonce_tasks where state = 'dead'"), 50);
+    assert_eq!(bot.calls().len(), 0);
 }

@@ -155,7 +155,7 @@ fn claimed(
     let mut claimed = connection.prepare_cached(include_str!("claimed.sql"))?;
     let mut claim = claimed.query_row(params![!reaped, seq, &**route], |row| {
         Ok(Claim {
-            event: Arc::new(rows::event(row, 7)?),
+            event: Arc::new(rows::event(row, 8)?),
             route: route.clone(),
             token,
             attempt: row.get(0)?,
@@ -165,6 +165,7 @@ fn claimed(
             claimed_at: rows::time(row, 4)?,
             lease_until: rows::time(row, 5)?,
             first_route: row.get::<_, Option<String>>(6)?.map(Arc::from),
+            replayed_at: rows::optional_time(row, 7)?,
             steps: BTreeMap::new(),
             reaped,
         })

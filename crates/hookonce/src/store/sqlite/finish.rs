@@ -88,7 +88,11 @@ pub(super) fn release(session: &Session, claim: &Claim, release: &Release) -> Wr
         Release::NotYet { after, error } => (*after, Some(error.as_str())),
     };
     let error = error.map(|error| shortened(error, ERROR_LIMIT));
-    if matches!(release, Release::NotYet { .. }) {
+    if matches!(release, Release::NotYet { .. }) && holds(session, claim)? {
+        session.execute(
+            include_str!("forget_releases.sql"),
+            params![claim.event.seq, &*claim.route, claim.run, claim.attempt],
+        )?;
         write_attempt(session, claim, "released", error)?;
     }
     let changed = session.execute(

@@ -4,6 +4,7 @@ update hookonce_tasks
 set attempt = iif(state = 'dead', 0, attempt),
   finished_at = null,
   state = 'pending',
+  replayed_at = :now,
   due_at = case
     when due_at is null and lane_id is not null and exists (
       select 1

@@ -8,6 +8,7 @@ set route = :to,
   max_attempts = :max_attempts,
   finished_at = null,
   state = 'pending',
+  replayed_at = :now,
   due_at = case
     when :lane_id is not null and exists (
       select 1

@@ -5,6 +5,7 @@ set run = run + 1,
   finished_at = null,
   error = null,
   state = 'pending',
+  replayed_at = :now,
   due_at = case
     when lane_id is not null and exists (
       select 1

@@ -128,6 +128,8 @@ CREATE TABLE hookonce_tasks (
   finished_at integer,
   -- The route it was first made for, where it was moved to another.
   first_route text,
+  -- When a person last had it run anew: its age counts from there.
+  replayed_at integer,
   primary key (seq, route),
   -- A claim is proven by its token and ends: there is no claim without both, and neither without it.
   check ((state = 'claimed') = (token is not null)),

@@ -139,7 +139,12 @@ impl Writer {
         });
         match together {
             Ok(log) => self.tell_committed(log, run),
-            Err(Failed::Database(error)) => tell(run, Some(error)),
+            // Those that it didn't come to would wait for as long as the database is held, and nobody
+            // would tell whoever waits for them.
+            Err(Failed::Database(error)) => {
+                run.extend(works.drain(..));
+                tell(run, Some(error));
+            }
             // Nobody else was in it: there is nothing to be found out by running it again.
             Err(_) if run.len() == 1 && run[0].is_refused() => tell(run, None),
             Err(_) => run.into_iter().for_each(|work| self.commit_alone(work)),

@@ -195,3 +195,24 @@ async fn hundreds_of_connections_are_served_side_by_side() {
         assert_eq!(client.answer().await.body, r#"{"new":1,"duplicates":0}"#);
     }
 }
+
+/// Fails when `answer` in `connection.rs` leaves an answer as it is whose request was not read.
+#[tokio::test]
+async fn a_client_is_told_when_its_body_is_not_read_so_that_nothing_can_follow() {
+    let server = Server::start().await;
+    let early = [("POST /webhooks/nope", 404), ("PUT /webhooks/test", 405), ("POST /nowhere", 404)];
+    for (line, status) in early {
+        let mut client = server.connect().await;
+        // The body comes after its head, as a proxy sends it that passes on what it gets.
+        client.send(format!("{line} HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n")).await;
+        let answer = client.answer().await;
+        assert_eq!(answer.status, status, "{line}");
+        assert_eq!(answer.header("connection"), Some("close"), "{line}");
+    }
+    // A body that was read leaves the connection to the next request.
+    let mut client = server.connect().await;
+    for _ in 0..2 {
+        let answer = client.ask("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").await;
+        assert_eq!((answer.status, answer.header("connection")), (200, None));
+    }
+}

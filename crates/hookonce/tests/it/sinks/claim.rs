@@ -19,6 +19,7 @@ pub(crate) fn claim() -> Claim {
         epoch: 3,
         claimed_at: "2026-01-02T03:04:05Z".parse().unwrap(),
         lease_until: "2026-01-02T03:05:05Z".parse().unwrap(),
+        replayed_at: None,
         first_route: None,
         steps: BTreeMap::new(),
         reaped: false,

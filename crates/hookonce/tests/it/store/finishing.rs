@@ -142,3 +142,22 @@ store_test!(
         assert_eq!((task.due_at, task.epoch), (Some(bed.clock.now()), 2));
     }
 );
+
+store_test!(
+    of_an_attempt_that_is_given_back_again_and_again_the_last_time_is_kept,
+    |bed: Bed| async move {
+        bed.insert([new("a")]).await;
+        let before = bed.store.progress(&[crate::bed::id("a")]).await.unwrap()[0].failures;
+        let mut failures = vec![before];
+        for n in 0..5 {
+            let claim = bed.claim_one().await;
+            let not_yet = Release::NotYet { after: Duration::ZERO, error: format!("{n}") };
+            bed.store.release(&claim, not_yet).await.unwrap();
+            failures.push(bed.store.progress(&[crate::bed::id("a")]).await.unwrap()[0].failures);
+        }
+        let attempts = bed.get("a").await.attempts;
+        assert_eq!((attempts.len(), attempts[0].error.as_deref()), (1, Some("4")));
+        // Whoever waits for the task is told of each.
+        assert!(failures.windows(2).all(|two| two[0] < two[1]), "{failures:?}");
+    }
+);

@@ -130,3 +130,17 @@ store_test!(a_task_of_a_route_that_is_gone_is_seen_and_moved, |bed: Bed| async m
     assert_eq!(bed.store.routes().await.unwrap()[0].route, "r");
     assert_eq!(bed.claim_one().await.event.key, "a");
 });
+
+// What intake makes dead is run by nobody because it is assigned later.
+store_test!(what_would_be_dead_on_arrival_is_assigned_dead_tasks, |bed: Bed| async move {
+    let unreadable = new("u").routes(&[]).unreadable().at(bed.clock.now());
+    let kind = hookonce::event::Kind::unreadable();
+    let unreadable = hookonce::event::NewEvent { kind, ..unreadable };
+    bed.store.insert(vec![unreadable]).await.unwrap();
+    assert_eq!(bed.store.assign(&[given("u", "r")]).await.unwrap(), ONE);
+    assert_eq!(bed.task("u").await, ("dead", 0, 0));
+    assert_eq!(bed.store.counts().await.unwrap().dead, 1);
+    // A person may run it all the same.
+    assert_eq!(bed.store.replay(&[task_id("u")]).await.unwrap(), ONE);
+    assert_eq!(bed.claim_one().await.event.key, "u");
+});
