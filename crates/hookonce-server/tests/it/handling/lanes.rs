@@ -101,3 +101,29 @@ fn a_replayed_message_waits_while_its_conversation_is_busy() {
     stand.settle();
     assert_eq!(bot.keys(), ["first", "second", "first"].map(message));
 }
+
+/// Whoever is called can tell a deliberate second run from a copy of the first.
+#[test]
+fn a_rerun_calls_under_the_next_run_and_nothing_else_runs_twice() {
+    let bot = Bot::start(|_| DONE);
+    let stand = Stand::bot(&bot, "");
+    assert_eq!(stand.post(texts([("1", "a"), ("2", "b")])).counts(), (2, 0));
+    stand.settle();
+    let id = EventId::of("meta", &message("a")).to_string();
+    // A replay leaves what is completed alone.
+    let left = stand.place.run(&["replay", "--json", "--state", "completed", "--source", "meta"]);
+    assert_eq!(left.ok().trim(), r#"{"left":2,"replayed":0}"#);
+    let again = stand.place.run(&["replay", "--json", "--rerun", &id]).ok();
+    assert_eq!(again.trim(), r#"{"left":0,"replayed":1}"#);
+    bot.called(3);
+    stand.settle();
+    let key = |call: &crate::cases::bot::Call| call.header("idempotency-key").to_owned();
+    let mut keys: Vec<_> = bot.calls().iter().map(key).collect();
+    keys[..2].sort();
+    let other = EventId::of("meta", &message("b")).to_string();
+    let mut expected = vec![format!("{id}/bot/bot"), format!("{other}/bot/bot")];
+    expected.sort();
+    expected.push(format!("{id}/bot/bot/2"));
+    assert_eq!(keys, expected);
+    assert_eq!(bot.calls()[2].header("ce-run"), "2");
+}
