@@ -53,6 +53,9 @@ async fn open_by(
 
 /// Opens the store for a look at it; it must be there, and a file that is none stays as it is.
 pub(crate) async fn open_existing(config: &Config) -> anyhow::Result<SqliteStore> {
+    if config.store.exists() && !config.store.is_file() {
+        return Err(anyhow!("the store `{}` is no file; correct `store`", config.store.display()));
+    }
     if !config.store.is_file() {
         return Err(anyhow!(
             "there is no store `{}` yet; `hookonce serve` creates it",

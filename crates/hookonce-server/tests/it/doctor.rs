@@ -45,6 +45,14 @@ fn a_wrong_configuration_is_all_that_is_looked_at() {
 }
 
 #[test]
+fn a_store_that_is_a_directory_is_not_said_to_be_missing() {
+    let place = Place::new();
+    place.write("hookonce.toml", &format!("store = \"sqlite:data\"\n{CONFIG}"));
+    std::fs::create_dir(place.path("data")).unwrap();
+    assert!(found(&place, "store", "wrong")[0].contains("the store `data` is no file"));
+}
+
+#[test]
 fn a_store_that_cannot_be_used_is_wrong() {
     let place = Place::new();
     drop(Stock::new(&place));

@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -51,14 +53,20 @@ pub(super) async fn attempt(
 ) {
     let started = Instant::now();
     let attempt = Attempt { store, route, claim, started };
-    let work = async {
+    let is_written = AtomicBool::new(false);
+    let mut work = pin!(async {
         let ended = attempt.steps(places).await;
+        is_written.store(true, Ordering::Relaxed);
         write(store, claim, ended).await
-    };
+    });
     let ended = tokio::select! {
         biased;
-        ended = work => ended,
-        () = keep_lease(store, claim, route.lease, until) => Ended::Lost,
+        ended = &mut work => ended,
+        () = keep_lease(store, claim, route.lease, until) => {
+            // Where only the outcome is left to be written, the store says itself whether the token
+            // holds; what seems lost may be the finish, just before the extension.
+            if is_written.load(Ordering::Relaxed) { work.await } else { Ended::Lost }
+        }
     };
     match ended {
         Ended::With(outcome) => telemetry::attempt_ended(claim, &outcome, started.elapsed()),
