@@ -24,6 +24,9 @@ const BEHIND: Duration = Duration::from_millis(100);
 /// The longest that a task waits that comes while a probe is being made: those that wait behind the
 /// steps before it are claimed for nothing.
 const DURING_PROBE: Duration = Duration::from_secs(15);
+/// For how long after a success a sink is not taken to be down: of a load balancer with one dead
+/// backend a part of the calls fail, and the door would be shut most of the time.
+const FRESH: Duration = Duration::from_secs(1);
 /// How many events are remembered; one beyond that is charged, but for while the sink is down.
 const EXCUSED_LIMIT: usize = 1024;
 
@@ -31,11 +34,21 @@ const EXCUSED_LIMIT: usize = 1024;
 #[derive(Debug, Default)]
 pub(crate) struct Breaker {
     open: Option<Open>,
-    /// The event whose failure was doubtful, with no success since.
-    suspect: Option<EventId>,
+    /// Whose failures were doubtful, with no success since.
+    suspect: Option<Suspect>,
     /// Events that failed doubtfully, with the number of successes at the last time.
     excused: HashMap<EventId, u64>,
     successes: u64,
+    succeeded_at: Option<Instant>,
+}
+
+/// Whose failures were doubtful.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Suspect {
+    /// This event's alone.
+    One(EventId),
+    /// Those of different events.
+    Several,
 }
 
 /// The sink is taken to be down.
@@ -128,6 +141,7 @@ impl Breaker {
         match sign {
             Sign::Success => {
                 self.successes += 1;
+                self.succeeded_at = Some(now);
                 self.excused.remove(&event);
                 self.suspect = None;
                 self.open = None;
@@ -157,14 +171,19 @@ impl Breaker {
             return self.excuse(entry, now);
         }
         match self.suspect {
-            Some(other) if other != event => {
+            // Nobody else came in between: with one event alone the two can't be told apart.
+            Some(Suspect::One(one)) if one == event => Verdict::Charge,
+            Some(_) => {
+                self.suspect = Some(Suspect::Several);
                 self.remember(event);
+                if self.succeeded_at.is_some_and(|at| now < at + FRESH) {
+                    // A part of it works, and the others come through while this one waits.
+                    return Verdict::Excuse(FIRST);
+                }
                 self.excuse(entry, now)
             }
-            // Nobody else came in between: with one event alone the two can't be told apart.
-            Some(_) => Verdict::Charge,
             None => {
-                self.suspect = Some(event);
+                self.suspect = Some(Suspect::One(event));
                 // Where others succeeded since, it is likely this event; it may yet be that the sink
                 // went down again just now, which the next event will show.
                 let others_succeeded = excused_at.is_some_and(|at| self.successes > at);
@@ -270,14 +289,34 @@ mod tests {
 
     #[test]
     fn two_different_events_with_no_success_between_open_it() {
-        let (mut breaker, now) = (Breaker::default(), Instant::now());
+        let (mut breaker, mut now) = (Breaker::default(), Instant::now());
         assert_eq!(visit(&mut breaker, "a", Sign::Doubt, now), Verdict::Excuse(FIRST));
         assert!(!breaker.is_open());
         visit(&mut breaker, "ok", Sign::Success, now);
+        now += FRESH;
         assert_eq!(visit(&mut breaker, "b", Sign::Doubt, now), Verdict::Excuse(FIRST));
         assert!(!breaker.is_open());
         assert!(matches!(visit(&mut breaker, "c", Sign::Doubt, now), Verdict::Excuse(_)));
         assert!(breaker.is_open());
+    }
+
+    /// Every second call fails, as in front of a backend that died: nobody is stopped.
+    #[test]
+    fn a_sink_of_which_a_part_works_stays_open() {
+        let (mut breaker, mut now) = (Breaker::default(), Instant::now());
+        let mut charged = 0;
+        for n in 0..1000 {
+            // Two failures and two successes in turn, a few milliseconds apart.
+            let sign = if n % 4 < 2 { Sign::Doubt } else { Sign::Success };
+            let verdict = visit(&mut breaker, &n.to_string(), sign, now);
+            charged += usize::from(sign == Sign::Doubt && verdict == Verdict::Charge);
+            assert!(n < 2 || !breaker.is_open(), "{n}");
+            now += Duration::from_millis(5);
+            if breaker.is_open() {
+                now += FIRST;
+            }
+        }
+        assert_eq!(charged, 0);
     }
 
     #[test]
