@@ -44,8 +44,8 @@ pub(crate) struct HttpConfig {
     /// limit where it is not given.
     #[schemars(with = "Option<String>")]
     pub(crate) rate: Option<Rate>,
-    /// What is done when nobody knows whether a request was handled: no answer came, or the server
-    /// died meanwhile. `retry`: it is made again, with the same `Idempotency-Key`. `hold`: the task
+    /// What is done when nobody knows whether a request was handled: no answer came, a proxy answered
+    /// 502 or 504, or the server died meanwhile. `retry`: it is made again, with the same `Idempotency-Key`. `hold`: the task
     /// is dead (*outcome unknown*) until a person looks.
     #[serde(default)]
     pub(crate) on_unknown: OnUnknownName,
