@@ -1,7 +1,8 @@
 //! Tells a sink that is down from an event that its sink can't take.
 //!
 //! What can't be reached at all is down. A 502, 503 or 504 may be either: from two different events
-//! with no success between, the sink is down; from one event while others succeed, it is the event.
+//! with no success between nor just before, the sink is down; from one event while others succeed, it
+//! is the event.
 //! While a sink is down nobody's attempts are counted, and one task at a time finds out whether it
 //! is up again.
 //!

@@ -42,7 +42,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     async fn insert(&self, events: Vec<NewEvent>) -> Result<Vec<Arrival>, StoreError>;
 
     /// Gives `order.worker` due tasks of `order.routes`, by priority and age, round robin over
-    /// sources; raises attempt and epoch. At most one claim a lane; within a lane, an event that
+    /// sources; of those that are not urgent, every eighth of the least urgent. Raises attempt and
+    /// epoch. At most one claim a lane; within a lane, an event that
     /// was acked before another arrived comes first.
     async fn claim(&self, order: ClaimOrder) -> Result<Vec<Claim>, StoreError>;
 
@@ -74,7 +75,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     ) -> Result<(), StoreError>;
 
     /// Gives a claim back, due after a while, while the token holds. The attempt doesn't count, the
-    /// epoch stays. Steps only begun are forgotten, as by a finish that retries: whoever writes this
+    /// epoch stays. Of an attempt that is given back several times the last record is kept. Steps only
+    /// begun are forgotten, as by a finish that retries: whoever writes this
     /// knows what became of them.
     async fn release(&self, claim: &Claim, release: Release) -> Result<(), StoreError>;
 
@@ -107,7 +109,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// left alone and counted so.
     async fn bury(&self, tasks: &[TaskId]) -> Result<Moved, StoreError>;
 
-    /// Gives stored events tasks of routes that they have none of yet; counts the tasks. An event
+    /// Gives stored events tasks of routes that they have none of yet; counts the tasks. They are dead
+    /// where they would be on arrival: of what can't be read, or is too old to be proven new. An event
     /// without payload is left alone.
     async fn assign(&self, tasks: &[(EventId, NewTask)]) -> Result<Moved, StoreError>;
 

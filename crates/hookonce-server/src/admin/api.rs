@@ -105,7 +105,8 @@ fn working() -> Vec<Call> {
             WORKING,
             "Claims due tasks of external routes, at most one a lane, by priority and age; an eighth \
              of them are kept for what is not urgent. Answers at once, with an empty list where \
-             nothing is due.",
+             nothing is due. An answer that is lost on its way leaves claims that lapse and count an \
+             attempt: ask for a short lease, and extend it.",
             claims::claim,
         )
         // Broken off, it would leave claims that nobody knows of; the store has its own limit.

@@ -150,7 +150,8 @@ pub(super) struct ReleaseInput {
 pub(super) struct StepInput {
     /// The claim's token.
     token: String,
-    /// What it gave, if anything: it comes with the next claim of the task.
+    /// What it gave, if anything, in up to 16 KiB: it comes with the next claim of the task, as do the
+    /// results of up to 64 steps.
     #[schemars(with = "Option<serde_json::Value>")]
     result: Option<Box<RawValue>>,
 }

@@ -53,10 +53,10 @@ pub(super) async fn attempt(
 ) {
     let started = Instant::now();
     let attempt = Attempt { store, route, claim, started };
-    let is_written = AtomicBool::new(false);
+    let is_ending = AtomicBool::new(false);
     let mut work = pin!(async {
         let ended = attempt.steps(places).await;
-        is_written.store(true, Ordering::Relaxed);
+        is_ending.store(true, Ordering::Relaxed);
         write(store, claim, ended).await
     });
     let ended = tokio::select! {
@@ -65,7 +65,7 @@ pub(super) async fn attempt(
         () = keep_lease(store, claim, route.lease, until) => {
             // Where only the outcome is left to be written, the store says itself whether the token
             // holds; what seems lost may be the finish, just before the extension.
-            if is_written.load(Ordering::Relaxed) { work.await } else { Ended::Lost }
+            if is_ending.load(Ordering::Relaxed) { work.await } else { Ended::Lost }
         }
     };
     match ended {

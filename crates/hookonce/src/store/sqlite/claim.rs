@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension as _, named_params, params};
+use rusqlite::{Connection, named_params, params};
 
+use super::read::seq_of;
 use super::rows;
 use super::session::Session;
 use crate::store::pick::{Due, Turn, pick};
@@ -132,11 +133,7 @@ pub(super) fn by_token(
     task: &TaskId,
     token: Token,
 ) -> rusqlite::Result<Option<Claim>> {
-    let seq: Option<i64> = connection
-        .prepare_cached(include_str!("seq_of.sql"))?
-        .query_row((task.event_id.as_bytes(),), |row| row.get(0))
-        .optional()?;
-    let Some(seq) = seq else { return Ok(None) };
+    let Some(seq) = seq_of(connection, task.event_id)? else { return Ok(None) };
     let mut holds = connection.prepare_cached(include_str!("holds.sql"))?;
     if !holds.exists((seq, &*task.route, token.as_bytes()))? {
         return Ok(None);

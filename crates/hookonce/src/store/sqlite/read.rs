@@ -142,10 +142,7 @@ fn by_key(connection: &Connection, filter: &Filter, way: Way, key: &str) -> rusq
     let scopes: Vec<String> = all(connection, include_str!("list_key.sql"), (), |row| row.get(0))?;
     let mut events = Vec::new();
     for scope in scopes {
-        let seq: Option<i64> = connection
-            .prepare_cached(include_str!("seq_of.sql"))?
-            .query_row((EventId::of(&scope, key).as_bytes(),), |row| row.get(0))
-            .optional()?;
+        let seq = seq_of(connection, EventId::of(&scope, key))?;
         if let Some(seq) = seq {
             // Of a page after the one that showed them there is nothing left.
             if filter.after.is_none() {
@@ -190,6 +187,14 @@ fn between(
         },
         |row| rows::event(row, 0),
     )
+}
+
+/// The number of an event.
+pub(super) fn seq_of(connection: &Connection, id: EventId) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached(include_str!("seq_of.sql"))?
+        .query_row((id.as_bytes(),), |row| row.get(0))
+        .optional()
 }
 
 /// How far the handling of each event has come.

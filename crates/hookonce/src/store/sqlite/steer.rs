@@ -4,6 +4,7 @@ use rusqlite::{OptionalExtension as _, Row, named_params, params};
 
 use super::finish::pass_lane;
 use super::insert::{lane_id, too_old};
+use super::read::seq_of;
 use super::session::{Count, Session};
 use crate::event::EventId;
 use crate::store::Moved;
@@ -176,19 +177,11 @@ fn each(
 ) -> rusqlite::Result<Moved> {
     let mut moved = Moved::default();
     for task in tasks {
-        let did = match seq_of(session, task.event_id)? {
+        let did = match seq_of(&session.connection, task.event_id)? {
             Some(seq) => one(seq, &task.route)?,
             None => false,
         };
         moved.note(did);
     }
     Ok(moved)
-}
-
-fn seq_of(session: &Session, id: EventId) -> rusqlite::Result<Option<i64>> {
-    session
-        .connection
-        .prepare_cached(include_str!("seq_of.sql"))?
-        .query_row((id.as_bytes(),), |row| row.get(0))
-        .optional()
 }
