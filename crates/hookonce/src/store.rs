@@ -9,6 +9,7 @@
 //! Long because the contract and the words it is written in belong together.
 
 mod pick;
+pub mod postgres;
 mod reading;
 pub mod sqlite;
 

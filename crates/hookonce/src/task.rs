@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::Serialize;
+use sha2::{Digest as _, Sha256};
 
 #[cfg(feature = "schema")]
 use crate::event::TimeText;
@@ -281,4 +282,16 @@ impl Outcome {
             Self::Retry { error, .. } | Self::Dead { error, .. } => Some(error),
         }
     }
+}
+
+/// 128 bits of SHA-256 over source, route and lane, each closed by a byte that UTF-8 never has.
+pub(crate) fn lane_id(source: &str, route: &str, lane: &str) -> [u8; 16] {
+    let mut hash = Sha256::new();
+    for part in [source, route, lane] {
+        hash.update(part.as_bytes());
+        hash.update([0xff]);
+    }
+    let mut id = [0; 16];
+    id.copy_from_slice(&hash.finalize()[..16]);
+    id
 }

@@ -1,15 +1,20 @@
 //! What a test of a store stands on: a store of its own, a clock of its own, events made to order.
 
+mod postgres;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use hookonce::event::{EventId, Key, Kind, Lane, NewEvent, Priority};
+use hookonce::store::postgres::{PostgresOptions, PostgresStore};
 use hookonce::store::sqlite::{SqliteOptions, SqliteStore};
 use hookonce::store::{Arrival, ClaimOrder, ClaimRoute, Clock, EventDetails, Statement, Store};
 use hookonce::task::{Claim, NewTask, TaskId, Token};
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
+
+use postgres::{Connection, Database};
 
 /// Makes a test of each store from one body: `store_test!(name, |bed| async move { … })`.
 macro_rules! store_test {
@@ -25,9 +30,32 @@ macro_rules! store_test {
                 body(bed).await;
                 drop(dir);
             }
+
+            $(#[$doc])*
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn postgres() {
+                let body = $body;
+                let (bed, database) = crate::bed::Bed::postgres().await;
+                body(bed).await;
+                drop(database);
+            }
         }
     };
 }
+/// Makes a test of SQLite alone, of what no other store has.
+macro_rules! sqlite_test {
+    ($(#[$doc:meta])* $name:ident, $body:expr) => {
+        $(#[$doc])*
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $name() {
+            let body = $body;
+            let (bed, dir) = crate::bed::Bed::sqlite();
+            body(bed).await;
+            drop(dir);
+        }
+    };
+}
+pub(crate) use sqlite_test;
 pub(crate) use store_test;
 
 /// A store with its clock.
@@ -40,11 +68,11 @@ pub(crate) struct Bed {
 
 /// A clock that goes only when it is told to.
 #[derive(Clone)]
-pub(crate) struct TestClock(Arc<AtomicI64>);
+pub(crate) struct TestClock(Arc<AtomicI64>, Option<Arc<Connection>>);
 
 impl TestClock {
     pub(crate) fn new() -> Self {
-        Self(Arc::new(AtomicI64::new(1_790_000_000_000)))
+        Self(Arc::new(AtomicI64::new(1_790_000_000_000)), None)
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -53,6 +81,9 @@ impl TestClock {
 
     pub(crate) fn advance(&self, by: Duration) {
         self.0.fetch_add(i64::try_from(by.as_millis()).unwrap(), Ordering::SeqCst);
+        if let Some(connection) = &self.1 {
+            connection.run(&format!("update test_clock set at = '{}'", self.now()));
+        }
     }
 
     pub(crate) fn clock(&self) -> Clock {
@@ -61,20 +92,44 @@ impl TestClock {
     }
 }
 
-/// The application's own connection to the database that the store is in.
-pub(crate) struct Sql(rusqlite::Connection);
+/// The application's own connection to the database that the store is in. Tests name our tables as
+/// SQLite has them.
+pub(crate) enum Sql {
+    Sqlite(rusqlite::Connection),
+    Postgres(Connection),
+}
 
 impl Sql {
     pub(crate) fn run(&self, sql: &str) {
-        self.0.execute_batch(sql).unwrap();
+        match self {
+            Self::Sqlite(connection) => connection.execute_batch(sql).unwrap(),
+            Self::Postgres(connection) => connection.run(&sql.replace("hookonce_", "hookonce.")),
+        }
+    }
+
+    /// Runs what each engine says in words of its own.
+    pub(crate) fn run_either(&self, sqlite: &str, postgres: &str) {
+        self.run(match self {
+            Self::Sqlite(_) => sqlite,
+            Self::Postgres(_) => postgres,
+        });
     }
 
     pub(crate) fn count(&self, table: &str) -> i64 {
-        self.0.query_row(&format!("select count(*) from {table}"), (), |row| row.get(0)).unwrap()
+        let sql = format!("select count(*) from {table}");
+        match self {
+            Self::Sqlite(connection) => connection.query_row(&sql, (), |row| row.get(0)).unwrap(),
+            Self::Postgres(_) => self.text(&sql).parse().unwrap(),
+        }
     }
 
     pub(crate) fn text(&self, sql: &str) -> String {
-        self.0.query_row(sql, (), |row| row.get(0)).unwrap()
+        match self {
+            Self::Sqlite(connection) => connection.query_row(sql, (), |row| row.get(0)).unwrap(),
+            Self::Postgres(connection) => {
+                connection.texts(&sql.replace("hookonce_", "hookonce.")).remove(0)
+            }
+        }
     }
 }
 
@@ -91,8 +146,24 @@ impl Bed {
         let path = dir.path().join("test.db");
         let options = SqliteOptions { clock: clock.clock(), min_free_disk: 0 };
         let store = Arc::new(SqliteStore::open(&path, options).unwrap());
-        let sql = Sql(rusqlite::Connection::open(&path).unwrap());
+        let sql = Sql::Sqlite(rusqlite::Connection::open(&path).unwrap());
         (Self { store: store.clone(), clock, sql }, store, dir)
+    }
+
+    pub(crate) async fn postgres() -> (Self, Database) {
+        let database = Database::make();
+        let store = PostgresStore::open(PostgresOptions::new(&database.url)).await.unwrap();
+        let connection = Arc::new(Connection::open(&database.url));
+        let clock = TestClock(TestClock::new().0, Some(connection.clone()));
+        // The store's clock is the server's; here it is the test's.
+        connection.run(&format!(
+            "create table test_clock (at timestamptz); insert into test_clock values ('{}'); \
+             create or replace function hookonce.clock() returns timestamptz \
+             language sql volatile as 'select at from public.test_clock'",
+            clock.now()
+        ));
+        let sql = Sql::Postgres(Connection::open(&database.url));
+        (Self { store: Arc::new(store), clock, sql }, database)
     }
 
     /// Stores events, each as a request of its own, and says what became of each.

@@ -10,7 +10,7 @@ use hookonce::step::{Done, Failure, Step, StepContext};
 use hookonce::worker::{Worker, WorkerOptions};
 use tokio::sync::watch;
 
-use crate::bed::{Bed, LEASE, new, order, store_test};
+use crate::bed::{Bed, LEASE, new, order, sqlite_test, store_test};
 use crate::working::{route, told, until};
 
 /// A step that never ends.
@@ -70,7 +70,7 @@ store_test!(routes_with_other_leases_take_turns, |bed: Bed| async move {
     assert_eq!((done("short"), done("long")), ("4".to_owned(), "4".to_owned()));
 });
 
-store_test!(
+sqlite_test!(
     /// Fails when the time of an unanswered call is kept for longer than a lease: what is claimed
     /// after a long outage is then taken for lost at once, and costs each task an attempt.
     after_an_outage_longer_than_the_lease_tasks_run_at_their_first_attempt,

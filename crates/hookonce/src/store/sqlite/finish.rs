@@ -5,10 +5,9 @@ use std::time::Duration;
 use rusqlite::{named_params, params};
 
 use super::claim::millis;
-use super::insert::lane_id;
 use super::session::{Count, Session};
 use crate::store::{ERROR_LIMIT, Release, StoreError};
-use crate::task::{Claim, DeadLane, Outcome, StepState};
+use crate::task::{Claim, DeadLane, Outcome, StepState, lane_id};
 
 /// What a write after a claim gives: the inner error is the claim's, the outer one the database's.
 pub(super) type Written = rusqlite::Result<Result<(), StoreError>>;

@@ -2,12 +2,12 @@
 
 use jiff::Timestamp;
 use rusqlite::{named_params, params};
-use sha2::{Digest as _, Sha256};
 
 use super::session::{Count, Session};
 use crate::element;
 use crate::event::{Lane, NewEvent, Priority};
 use crate::store::Arrival;
+use crate::task::lane_id;
 
 /// Why a task is dead on arrival whose event may have been stored before its key was pruned.
 const TOO_OLD: &str = "too old to be proven new: the key of an event of this age may have been \
@@ -144,16 +144,4 @@ pub(super) fn too_old(
 ) -> Option<&'static str> {
     let is_old = sent_at.is_some_and(|at| pruned_until.is_some_and(|until| at <= until));
     (priority != Priority::History as i64 && is_old).then_some(TOO_OLD)
-}
-
-/// 128 bits of SHA-256 over source, route and lane, each closed by a byte that UTF-8 never has.
-pub(super) fn lane_id(source: &str, route: &str, lane: &str) -> [u8; 16] {
-    let mut hash = Sha256::new();
-    for part in [source, route, lane] {
-        hash.update(part.as_bytes());
-        hash.update([0xff]);
-    }
-    let mut id = [0; 16];
-    id.copy_from_slice(&hash.finalize()[..16]);
-    id
 }

@@ -3,12 +3,12 @@
 use rusqlite::{OptionalExtension as _, Row, named_params, params};
 
 use super::finish::pass_lane;
-use super::insert::{lane_id, too_old};
+use super::insert::too_old;
 use super::read::seq_of;
 use super::session::{Count, Session};
 use crate::event::EventId;
 use crate::store::Moved;
-use crate::task::{NewTask, TaskId};
+use crate::task::{NewTask, TaskId, lane_id};
 
 /// Why a task is dead that an unreadable event is given: the reason itself was told on arrival.
 const UNREADABLE: &str = "the event can't be read as what its source's scheme expects";

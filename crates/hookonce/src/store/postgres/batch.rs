@@ -1,0 +1,99 @@
+//! Gathers what many ask for into batches, each one transaction.
+//!
+//! There is no timer: what has queued up while the transactions before were under way is the next
+//! batch.
+
+use std::sync::Arc;
+
+use tokio::sync::{Mutex, Semaphore, mpsc, oneshot};
+use tokio::task::JoinSet;
+
+use crate::store::StoreError;
+
+/// The most asks that wait; more wait to be let in.
+const QUEUE: usize = 4096;
+/// The most bytes of events that wait; beyond it, intake is refused at once.
+const BYTES: usize = 64 << 20;
+/// The most events, or other things, that one transaction takes.
+const BATCH: usize = 2048;
+
+/// Something asked for, and who waits for the answer.
+pub(super) struct Ask<T, A> {
+    pub(super) what: T,
+    n: usize,
+    reply: oneshot::Sender<Result<A, StoreError>>,
+    _bytes: Option<tokio::sync::OwnedSemaphorePermit>,
+}
+
+impl<T, A> Ask<T, A> {
+    /// Whether nobody waits any more.
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.reply.is_closed()
+    }
+
+    /// Answers; whoever asked may have gone.
+    pub(super) fn answer(self, answer: Result<A, StoreError>) {
+        let _ = self.reply.send(answer);
+    }
+}
+
+/// The door to what gathers batches.
+pub(super) struct Batcher<T, A> {
+    asks: mpsc::Sender<Ask<T, A>>,
+    bytes: Arc<Semaphore>,
+}
+
+impl<T: Send + 'static, A: Send + 'static> Batcher<T, A> {
+    /// Starts `width` loops that do batches by `work`.
+    pub(super) fn start<W, F>(running: &mut JoinSet<()>, width: usize, work: W) -> Self
+    where
+        W: Fn(Vec<Ask<T, A>>) -> F + Clone + Send + 'static,
+        F: Future<Output = ()> + Send,
+    {
+        let (asks, queue) = mpsc::channel(QUEUE);
+        let queue = Arc::new(Mutex::new(queue));
+        for _ in 0..width {
+            let (queue, work) = (queue.clone(), work.clone());
+            running.spawn(async move {
+                while let Some(batch) = next(&mut *queue.lock().await).await {
+                    work(batch).await;
+                }
+            });
+        }
+        Self { asks, bytes: Arc::new(Semaphore::new(BYTES)) }
+    }
+
+    /// Asks and waits for the answer.
+    pub(super) async fn ask(&self, what: T, n: usize, bytes: usize) -> Result<A, StoreError> {
+        let bytes = match bytes {
+            0 => None,
+            bytes => {
+                let bytes = u32::try_from(bytes.min(BYTES)).unwrap_or(u32::MAX);
+                let taken = self.bytes.clone().try_acquire_many_owned(bytes);
+                Some(taken.map_err(|_| {
+                    StoreError::unavailable(
+                        "more events are waiting to be stored than memory is kept for",
+                    )
+                })?)
+            }
+        };
+        let (reply, answer) = oneshot::channel();
+        let closed = || StoreError::unavailable("the store is closed");
+        let ask = Ask { what, n, reply, _bytes: bytes };
+        self.asks.send(ask).await.map_err(|_| closed())?;
+        answer.await.unwrap_or_else(|_| Err(closed()))
+    }
+}
+
+/// Waits for work and takes what one transaction may hold; `None` once the store is dropped.
+async fn next<T, A>(queue: &mut mpsc::Receiver<Ask<T, A>>) -> Option<Vec<Ask<T, A>>> {
+    let mut batch = vec![queue.recv().await?];
+    let mut n = batch[0].n;
+    while n < BATCH
+        && let Ok(ask) = queue.try_recv()
+    {
+        n += ask.n;
+        batch.push(ask);
+    }
+    Some(batch)
+}

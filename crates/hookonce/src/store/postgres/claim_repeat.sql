@@ -1,0 +1,6 @@
+-- Gives the tasks that a call with this token claimed before, for an answer that was lost.
+select seq, route
+from hookonce.tasks
+where state = 'claimed'
+  and token = $1
+order by seq

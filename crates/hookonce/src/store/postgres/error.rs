@@ -1,0 +1,150 @@
+//! What an error of the server means: to a person, and for whether to try again.
+
+use std::error::Error as _;
+use std::time::Duration;
+
+use tokio_postgres::Error;
+use tokio_postgres::error::SqlState;
+
+use crate::store::StoreError;
+
+/// How often a transaction is tried that the server or the connection broke off.
+const TRIES: u32 = 6;
+/// The first pause between them; it doubles.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Why something was not done.
+#[derive(Debug)]
+pub(super) enum Failed {
+    /// The server or the connection says so.
+    Database(Error),
+    /// No connection was to be had.
+    NoConnection(String),
+    /// What the store itself has to say.
+    Told(StoreError),
+}
+
+impl Failed {
+    /// Whether the same may be done at another time: nothing of it was written, or it is unknown
+    /// whether it was.
+    pub(super) fn may_pass(&self) -> bool {
+        let Self::Database(error) = self else { return false };
+        match error.code() {
+            Some(code) => {
+                let codes = [
+                    SqlState::T_R_SERIALIZATION_FAILURE,
+                    SqlState::T_R_DEADLOCK_DETECTED,
+                    SqlState::LOCK_NOT_AVAILABLE,
+                    SqlState::OUT_OF_MEMORY,
+                    SqlState::ADMIN_SHUTDOWN,
+                    SqlState::CRASH_SHUTDOWN,
+                    SqlState::CANNOT_CONNECT_NOW,
+                    SqlState::READ_ONLY_SQL_TRANSACTION,
+                ];
+                codes.contains(code) || code.code().starts_with("08")
+            }
+            None => is_broken(error),
+        }
+    }
+
+    /// Whether somebody's open transaction holds the very key that is to be stored.
+    pub(super) fn is_a_lock(&self) -> bool {
+        matches!(self, Self::Database(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE))
+    }
+
+    /// Whether it tells of what is to be stored, and not of the server.
+    pub(super) fn is_of_the_data(&self) -> bool {
+        let Self::Database(error) = self else { return false };
+        error.code().is_some_and(|code| ["22", "23"].contains(&&code.code()[..2]))
+    }
+}
+
+/// Whether the connection broke, so that nobody knows what became of the last words on it.
+fn is_broken(error: &Error) -> bool {
+    error.is_closed() || error.source().is_some_and(|source| source.is::<std::io::Error>())
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+impl From<StoreError> for Failed {
+    fn from(error: StoreError) -> Self {
+        Self::Told(error)
+    }
+}
+
+impl From<Failed> for StoreError {
+    fn from(failed: Failed) -> Self {
+        match failed {
+            Failed::Told(error) => error,
+            Failed::NoConnection(why) => Self::unavailable(format!(
+                "the database can't be reached: {why}; see that it runs and lets this program in, \
+                 senders will try again"
+            )),
+            Failed::Database(error) => {
+                let said = error.as_db_error().map_or_else(
+                    || with_cause(&error),
+                    |said| format!("{} ({})", said.message(), said.code().code()),
+                );
+                let advice = match error.code() {
+                    Some(code) if *code == SqlState::DISK_FULL => {
+                        "the database's disk is full: free some space, senders will try again"
+                    }
+                    Some(code) if *code == SqlState::READ_ONLY_SQL_TRANSACTION => {
+                        "the database takes no writes now: it is a replica or was made read-only; \
+                         point `store` at the primary, or wait for the failover to end"
+                    }
+                    Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => {
+                        "the database refused this user: grant it the schema `hookonce`"
+                    }
+                    Some(_) => "the database refused",
+                    None => "the connection to the database broke; it is tried again",
+                };
+                Self::Unavailable {
+                    message: format!("{advice}: {said}"),
+                    source: Some(Box::new(error)),
+                }
+            }
+        }
+    }
+}
+
+fn with_cause(error: &Error) -> String {
+    error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
+}
+
+/// How often something was tried.
+#[derive(Debug, Default)]
+pub(super) struct Tries(u32);
+
+impl Tries {
+    /// Waits before the next try; false where there were enough.
+    pub(super) async fn next(&mut self) -> bool {
+        self.0 += 1;
+        if self.0 >= TRIES {
+            return false;
+        }
+        let pause = PAUSE * 2_u32.pow(self.0 - 1);
+        tokio::time::sleep(pause.mul_f64(0.5 + fastrand::f64())).await;
+        true
+    }
+}
+
+/// Does something until it is done, or can't be, or was tried often enough. A macro, since a closure
+/// that borrows what it awaits can't be sent between threads.
+macro_rules! again {
+    ($work:expr) => {{
+        let mut tries = $crate::store::postgres::error::Tries::default();
+        loop {
+            let done: Result<_, $crate::store::postgres::error::Failed> = async { $work }.await;
+            match done {
+                Err(failed) if failed.may_pass() && tries.next().await => {}
+                done => break done.map_err($crate::store::StoreError::from),
+            }
+        }
+    }};
+}
+pub(super) use again;

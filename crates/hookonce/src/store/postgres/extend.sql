@@ -1,0 +1,10 @@
+-- Lets claims end later, while their tokens hold and their leases have not ended.
+update hookonce.tasks t
+set lease_until = hookonce.clock() + g.lease * interval '1 second'
+from unnest($1::bigint[], $2::text[], $3::uuid[], $4::double precision[])
+  as g (seq, route, token, lease)
+where t.seq = g.seq
+  and t.route = g.route
+  and t.state = 'claimed' and t.token = g.token
+  and t.lease_until > hookonce.clock()
+returning t.seq, t.route

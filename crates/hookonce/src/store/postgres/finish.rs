@@ -1,0 +1,217 @@
+//! Every write after a claim, each of them only while the claim's token holds.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio_postgres::types::Type;
+use tokio_postgres::{GenericClient, Row};
+use uuid::Uuid;
+
+use super::batch::{Ask, Batcher};
+use super::error::{Failed, again};
+use super::pool::{Pool, Typed};
+use super::rows;
+use crate::store::{ERROR_LIMIT, Release, StoreError};
+use crate::task::{Claim, DeadLane, Outcome, StepState};
+
+/// How many batches of outcomes are in flight.
+const WIDTH: usize = 2;
+
+/// How a claim ends.
+pub(super) struct Ending {
+    pub(super) seq: i64,
+    pub(super) route: String,
+    token: Uuid,
+    outcome: &'static str,
+    error: Option<String>,
+    after: f64,
+    holds: bool,
+    reaped: bool,
+    passes_lane: bool,
+}
+
+impl Ending {
+    pub(super) fn new(claim: &Claim, outcome: &Outcome) -> Self {
+        let after = match outcome {
+            Outcome::Retry { after, .. } => rows::seconds(*after),
+            Outcome::Completed | Outcome::Dead { .. } => 0.0,
+        };
+        let holds = matches!(outcome, Outcome::Dead { lane: DeadLane::Hold, .. });
+        let is_retry = matches!(outcome, Outcome::Retry { .. });
+        Self {
+            seq: claim.event.seq,
+            route: claim.route.to_string(),
+            token: rows::token(claim.token),
+            outcome: outcome.as_str(),
+            error: outcome.error().map(shortened),
+            after,
+            holds,
+            reaped: claim.reaped,
+            passes_lane: claim.event.lane.is_some() && !is_retry && !holds,
+        }
+    }
+}
+
+/// Starts what writes outcomes.
+pub(super) fn start_finishes(
+    running: &mut JoinSet<()>,
+    pool: &Arc<Pool>,
+    due: &Arc<Notify>,
+) -> Batcher<Ending, ()> {
+    let (pool, due) = (pool.clone(), due.clone());
+    Batcher::start(running, WIDTH, move |batch: Vec<Ask<Ending, ()>>| {
+        let (pool, due) = (pool.clone(), due.clone());
+        async move {
+            let passes_lane = batch.iter().any(|ask| ask.what.passes_lane);
+            let endings: Vec<&Ending> = batch.iter().map(|ask| &ask.what).collect();
+            let finished = again!({
+                let connection = pool.get().await?;
+                finish(&endings, &**connection).await
+            });
+            tell(batch, finished, |ending| (ending.seq, ending.route.clone()));
+            if passes_lane {
+                due.notify_one();
+            }
+        }
+    })
+}
+
+/// Writes how claims end, and gives those whose tokens held.
+pub(super) async fn finish(
+    endings: &[&Ending],
+    connection: &impl GenericClient,
+) -> Result<HashSet<(i64, String)>, Failed> {
+    let seqs: Vec<i64> = endings.iter().map(|ending| ending.seq).collect();
+    let routes: Vec<&str> = endings.iter().map(|ending| &*ending.route).collect();
+    let tokens: Vec<Uuid> = endings.iter().map(|ending| ending.token).collect();
+    let outcomes: Vec<&str> = endings.iter().map(|ending| ending.outcome).collect();
+    let errors: Vec<Option<&str>> = endings.iter().map(|ending| ending.error.as_deref()).collect();
+    let after: Vec<f64> = endings.iter().map(|ending| ending.after).collect();
+    let holds: Vec<bool> = endings.iter().map(|ending| ending.holds).collect();
+    let reaped: Vec<bool> = endings.iter().map(|ending| ending.reaped).collect();
+    let parameters: [Typed<'_>; 8] = [
+        (&seqs, Type::INT8_ARRAY),
+        (&routes, Type::TEXT_ARRAY),
+        (&tokens, Type::UUID_ARRAY),
+        (&outcomes, Type::TEXT_ARRAY),
+        (&errors, Type::TEXT_ARRAY),
+        (&after, Type::FLOAT8_ARRAY),
+        (&holds, Type::BOOL_ARRAY),
+        (&reaped, Type::BOOL_ARRAY),
+    ];
+    tasks(&connection.query_typed(include_str!("finish.sql"), &parameters).await?)
+}
+
+/// Starts what extends leases, on a connection of its own.
+pub(super) fn start_extends(
+    running: &mut JoinSet<()>,
+    pool: &Arc<Pool>,
+) -> Batcher<(Claim, Duration), ()> {
+    let pool = pool.clone();
+    Batcher::start(running, 1, move |batch: Vec<Ask<(Claim, Duration), ()>>| {
+        let pool = pool.clone();
+        async move {
+            let extended = again!(extend(&pool, &batch).await);
+            tell(batch, extended, |(claim, _)| (claim.event.seq, claim.route.to_string()));
+        }
+    })
+}
+
+async fn extend(
+    pool: &Pool,
+    batch: &[Ask<(Claim, Duration), ()>],
+) -> Result<HashSet<(i64, String)>, Failed> {
+    let claims = || batch.iter().map(|ask| &ask.what);
+    let seqs: Vec<i64> = claims().map(|(claim, _)| claim.event.seq).collect();
+    let routes: Vec<&str> = claims().map(|(claim, _)| &*claim.route).collect();
+    let tokens: Vec<Uuid> = claims().map(|(claim, _)| rows::token(claim.token)).collect();
+    let leases: Vec<f64> = claims().map(|(_, lease)| rows::seconds(*lease)).collect();
+    let parameters: [Typed<'_>; 4] = [
+        (&seqs, Type::INT8_ARRAY),
+        (&routes, Type::TEXT_ARRAY),
+        (&tokens, Type::UUID_ARRAY),
+        (&leases, Type::FLOAT8_ARRAY),
+    ];
+    let connection = pool.for_leases().await?;
+    tasks(&connection.query_typed(include_str!("extend.sql"), &parameters).await?)
+}
+
+/// Tells everybody who asked whether their token held.
+fn tell<T>(
+    batch: Vec<Ask<T, ()>>,
+    held: Result<HashSet<(i64, String)>, StoreError>,
+    task: impl Fn(&T) -> (i64, String),
+) {
+    let message = held.as_ref().err().map(ToString::to_string);
+    let held = held.unwrap_or_default();
+    for ask in batch {
+        let answer = match &message {
+            Some(message) => Err(StoreError::unavailable(message.clone())),
+            None if held.contains(&task(&ask.what)) => Ok(()),
+            None => Err(StoreError::Lost),
+        };
+        ask.answer(answer);
+    }
+}
+
+fn tasks(found: &[Row]) -> Result<HashSet<(i64, String)>, Failed> {
+    let task = |row: &Row| Ok((row.try_get(0)?, row.try_get(1)?));
+    found.iter().map(task).collect::<Result<_, tokio_postgres::Error>>().map_err(Failed::from)
+}
+
+/// Remembers how far a step has come.
+pub(super) async fn record_step(
+    pool: &Pool,
+    claim: &Claim,
+    name: &str,
+    state: StepState,
+    result: Option<&str>,
+) -> Result<(), StoreError> {
+    let (seq, route, token) = (claim.event.seq, &*claim.route, rows::token(claim.token));
+    let state = state.as_str();
+    let parameters: [Typed<'_>; 6] = [
+        (&seq, Type::INT8),
+        (&route, Type::TEXT),
+        (&token, Type::UUID),
+        (&name, Type::TEXT),
+        (&state, Type::TEXT),
+        (&result, Type::TEXT),
+    ];
+    held(again!(pool.query(include_str!("record_step.sql"), &parameters).await)?)
+}
+
+/// Gives a claim back.
+pub(super) async fn release(
+    pool: &Pool,
+    claim: &Claim,
+    release: &Release,
+) -> Result<(), StoreError> {
+    let (after, error, has_run) = match release {
+        Release::Unstarted { after, error } => (after, error.as_deref().map(shortened), false),
+        Release::NotYet { after, error } => (after, Some(shortened(error)), true),
+    };
+    let (seq, route, token) = (claim.event.seq, &*claim.route, rows::token(claim.token));
+    let after = rows::seconds(*after);
+    let parameters: [Typed<'_>; 6] = [
+        (&seq, Type::INT8),
+        (&route, Type::TEXT),
+        (&token, Type::UUID),
+        (&after, Type::FLOAT8),
+        (&error, Type::TEXT),
+        (&has_run, Type::BOOL),
+    ];
+    held(again!(pool.query(include_str!("release.sql"), &parameters).await)?)
+}
+
+fn held(changed: Vec<Row>) -> Result<(), StoreError> {
+    if changed.is_empty() { Err(StoreError::Lost) } else { Ok(()) }
+}
+
+/// An error's text as it is kept: cut between characters, without what no text of the server's holds.
+fn shortened(text: &str) -> String {
+    let end = (0..=ERROR_LIMIT.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    text[..end.unwrap_or_default()].replace('\0', "\u{fffd}")
+}

@@ -1,0 +1,7 @@
+-- Says whether a token still holds, and keeps it so until the transaction ends.
+select 1
+from hookonce.tasks
+where seq = $1
+  and route = $2
+  and state = 'claimed' and token = $3
+for update

@@ -1,0 +1,62 @@
+//! The tables' versions: forward only, checked both ways.
+
+use tokio_postgres::types::Type;
+
+use super::error::{Failed, again};
+use super::pool::Pool;
+use crate::store::StoreError;
+
+/// Every migration in order; the last one is the version that this program writes.
+const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001_first.sql")];
+
+/// Brings the tables up to date, in one transaction under a lock, so that several nodes may start
+/// together.
+pub(super) async fn run(pool: &Pool) -> Result<(), StoreError> {
+    again!({
+        let mut connection = pool.get().await?;
+        let transaction = connection.transaction().await?;
+        transaction.batch_execute(include_str!("migrate.sql")).await?;
+        let version = transaction.query_typed(include_str!("version.sql"), &[]).await?;
+        let version: i32 = version.first().map_or(Ok(0), |row| row.try_get(0))?;
+        let from = usize::try_from(version).unwrap_or_default();
+        known(from)?;
+        for (n, migration) in MIGRATIONS.iter().enumerate().skip(from) {
+            transaction.batch_execute(migration).await?;
+            let version = i32::try_from(n + 1).unwrap_or(i32::MAX);
+            let parameters = [(&version as _, Type::INT4)];
+            transaction.query_typed(include_str!("migrated.sql"), &parameters).await?;
+        }
+        transaction.commit().await?;
+        Ok(())
+    })
+}
+
+/// Fails if the server can't be written to, or its tables are of a version that this program doesn't
+/// know.
+pub(super) async fn ready(pool: &Pool) -> Result<(), StoreError> {
+    let found = pool.query(include_str!("probe.sql"), &[]).await?;
+    let read = || -> Result<(i32, bool), Failed> {
+        let row = found.first().ok_or_else(|| StoreError::unavailable("the server is silent"))?;
+        Ok((row.try_get(0)?, row.try_get(1)?))
+    };
+    let (version, takes_writes) = read()?;
+    known(usize::try_from(version).unwrap_or_default())?;
+    if takes_writes {
+        return Ok(());
+    }
+    Err(StoreError::unavailable(
+        "the database takes no writes now: it is a replica or was made read-only; point `store` at the \
+         primary, or wait for the failover to end",
+    ))
+}
+
+fn known(version: usize) -> Result<(), StoreError> {
+    if version <= MIGRATIONS.len() {
+        return Ok(());
+    }
+    Err(StoreError::unavailable(format!(
+        "the database has tables of version {version}, this program knows them up to version {}: use \
+         the newer hookonce that made them",
+        MIGRATIONS.len()
+    )))
+}

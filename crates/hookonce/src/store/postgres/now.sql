@@ -1,0 +1,2 @@
+-- Tells the time.
+select hookonce.clock()

@@ -1,0 +1,153 @@
+//! A user's statement: its parameters, and what its errors mean to the retry policy.
+
+mod parameters;
+
+use std::error::Error;
+
+use bytes::BytesMut;
+use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
+
+use super::error::Failed;
+use super::finish::{self, Ending};
+use super::pool::{Pool, Typed};
+use super::rows;
+use crate::store::{Parameter, Statement, StepDone, StoreError};
+use crate::task::{Claim, Outcome, StepState};
+
+/// Words that a statement may not begin with: they would end the transaction that it shares with the
+/// record of its step.
+const FORBIDDEN: [&str; 10] = [
+    "begin",
+    "start",
+    "commit",
+    "end",
+    "rollback",
+    "abort",
+    "savepoint",
+    "release",
+    "prepare",
+    "set",
+];
+
+/// Runs the statement and writes what it stands for, while the token holds.
+pub(super) async fn finish_with(
+    pool: &Pool,
+    claim: &Claim,
+    done: StepDone<'_>,
+    statement: &Statement,
+) -> Result<(), StoreError> {
+    let mut connection = pool.get().await?;
+    let transaction = connection.transaction().await.map_err(Failed::from)?;
+    let (seq, route, token) = (claim.event.seq, &*claim.route, rows::token(claim.token));
+    let parameters: [Typed<'_>; 3] =
+        [(&seq, Type::INT8), (&route, Type::TEXT), (&token, Type::UUID)];
+    let held = transaction.query_typed(include_str!("holds.sql"), &parameters).await;
+    if held.map_err(Failed::from)?.is_empty() {
+        return Err(StoreError::Lost);
+    }
+    let (sql, names) = parameters::numbered(&statement.sql);
+    let values: Vec<Value<'_>> = names.iter().map(|name| Value::of(statement, name)).collect();
+    let values: Vec<Typed<'_>> = values.iter().map(|value| (value as _, Type::UNKNOWN)).collect();
+    transaction.query_typed(&sql, &values).await.map_err(refused)?;
+    match done {
+        StepDone::Task => {
+            let ending = Ending::new(claim, &Outcome::Completed);
+            finish::finish(&[&ending], &*transaction).await?;
+        }
+        StepDone::Step(name) => {
+            let (state, result) = (StepState::Done.as_str(), None::<&str>);
+            let parameters: [Typed<'_>; 6] = [
+                (&seq, Type::INT8),
+                (&route, Type::TEXT),
+                (&token, Type::UUID),
+                (&name, Type::TEXT),
+                (&state, Type::TEXT),
+                (&result, Type::TEXT),
+            ];
+            let recorded = transaction.query_typed(include_str!("record_step.sql"), &parameters);
+            recorded.await.map_err(Failed::from)?;
+        }
+    }
+    // A constraint may be checked only here.
+    transaction.commit().await.map_err(refused)
+}
+
+/// Prepares the statement and says what is wrong with it.
+pub(super) async fn check(pool: &Pool, sql: &str, known: &[&str]) -> Result<(), StoreError> {
+    let wrong = |message: String| StoreError::Statement { permanent: true, message };
+    let (numbered, names) = parameters::numbered(sql);
+    if let Some(name) = names.iter().find(|name| !known.contains(&&***name)) {
+        return Err(wrong(format!(
+            "there is no parameter `:{name}`; there are :{}",
+            known.join(" :")
+        )));
+    }
+    let first = parameters::first_word(sql).to_ascii_lowercase();
+    if FORBIDDEN.contains(&&*first) {
+        return Err(wrong(format!(
+            "a statement may not begin with `{first}`: it shares a transaction with the record of its \
+             step"
+        )));
+    }
+    let connection = pool.get().await?;
+    let types = vec![Type::UNKNOWN; names.len()];
+    match connection.prepare_typed(&numbered, &types).await {
+        Ok(_) => Ok(()),
+        Err(error) if error.code().is_some() => Err(wrong(explained(&error))),
+        Err(error) => Err(Failed::from(error).into()),
+    }
+}
+
+/// What an error of the statement means: classes 22 and 23 tell of the data itself.
+fn refused(error: tokio_postgres::Error) -> StoreError {
+    match error.code().map(|code| &code.code()[..2]) {
+        None | Some("08" | "40" | "53" | "57") => Failed::from(error).into(),
+        Some(class) => StoreError::Statement {
+            permanent: ["22", "23"].contains(&class),
+            message: explained(&error),
+        },
+    }
+}
+
+fn explained(error: &tokio_postgres::Error) -> String {
+    error.as_db_error().map_or_else(
+        || error.to_string(),
+        |said| {
+            let detail = said.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+            format!("{} ({}){detail}", said.message(), said.code().code())
+        },
+    )
+}
+
+/// A parameter as text, whose type the server takes from where it stands.
+#[derive(Debug)]
+struct Value<'a>(Option<std::borrow::Cow<'a, str>>);
+
+impl<'a> Value<'a> {
+    fn of(statement: &'a Statement, name: &str) -> Self {
+        let found = statement.parameters.iter().find(|(known, _)| *known == name);
+        Self(match found.map(|(_, value)| value) {
+            None | Some(Parameter::Null) => None,
+            Some(Parameter::Number(number)) => Some(number.to_string().into()),
+            Some(Parameter::Text(text)) => Some(text.as_str().into()),
+        })
+    }
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        let Some(text) = &self.0 else { return Ok(IsNull::Yes) };
+        out.extend_from_slice(text.as_bytes());
+        Ok(IsNull::No)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    fn encode_format(&self, _: &Type) -> Format {
+        Format::Text
+    }
+
+    to_sql_checked!();
+}
