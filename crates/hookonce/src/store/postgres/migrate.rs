@@ -7,7 +7,11 @@ use super::pool::Pool;
 use crate::store::StoreError;
 
 /// Every migration in order; the last one is the version that this program writes.
-const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001_first.sql")];
+const MIGRATIONS: [&str; 1] = [concat!(
+    include_str!("migrations/0001_first.sql"),
+    include_str!("functions/insert_events.sql"),
+    include_str!("functions/insert_arrivals.sql"),
+)];
 
 /// Brings the tables up to date, in one transaction under a lock, so that several nodes may start
 /// together.
