@@ -31,10 +31,8 @@ impl Spent {
     /// What was spent since `then`, for each of so many events.
     pub(crate) fn since(self, then: &Self, connection: &Connection, events: usize) -> Cost {
         let events = events as f64;
-        let each = Self {
-            cpu: (self.cpu - then.cpu) / events,
-            wal: (self.wal - then.wal) / events,
-        };
+        let each =
+            Self { cpu: (self.cpu - then.cpu) / events, wal: (self.wal - then.wal) / events };
         let commits = "select xact_commit from pg_stat_database where datname = current_database()";
         let dead = "select coalesce(sum(n_dead_tup), 0) from pg_stat_all_tables \
                     where schemaname = 'hookonce'";

@@ -263,17 +263,15 @@ fn task_lane(event: &NewEvent, task: &NewTask) -> Option<Uuid> {
 }
 
 /// Says of each event what becomes of it, and what is to be noted of those that are not new.
-fn judge<'a>(
-    plan: &Plan<'a>,
-    known: &[Option<Vec<u8>>],
-) -> (Vec<Vec<Arrival>>, Further<'a>) {
+fn judge<'a>(plan: &Plan<'a>, known: &[Option<Vec<u8>>]) -> (Vec<Vec<Arrival>>, Further<'a>) {
     let mut further = Further::default();
     let known: HashMap<EventId, Option<&[u8]>> =
         plan.first.iter().map(|event| event.id).zip(known.iter().map(Option::as_deref)).collect();
     let mut met = HashMap::new();
     let mut judge = |event: &'a NewEvent| {
         // Within the batch, the first of a new event is what its repeats are compared with.
-        let stored = known.get(&event.id).copied().flatten().or_else(|| met.get(&event.id).copied());
+        let stored =
+            known.get(&event.id).copied().flatten().or_else(|| met.get(&event.id).copied());
         match stored {
             None => {
                 met.insert(event.id, &event.digest[..]);

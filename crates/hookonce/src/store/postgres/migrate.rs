@@ -11,6 +11,9 @@ const MIGRATIONS: [&str; 1] = [concat!(
     include_str!("migrations/0001_first.sql"),
     include_str!("functions/insert_events.sql"),
     include_str!("functions/insert_arrivals.sql"),
+    include_str!("functions/drain_wakes.sql"),
+    include_str!("functions/due_tasks.sql"),
+    include_str!("functions/finish_tasks.sql"),
 )];
 
 /// Brings the tables up to date, in one transaction under a lock, so that several nodes may start

@@ -6,6 +6,7 @@ create or replace function hookonce.insert_arrivals(
 ) returns void
 language plpgsql
 set plan_cache_mode = force_generic_plan
+set jit = off
 set enable_seqscan = off
 as $$
 begin

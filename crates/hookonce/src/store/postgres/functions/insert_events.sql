@@ -14,6 +14,7 @@ language plpgsql
 -- Planned while the tables may be empty, and kept when they are not. Tables are looked into by
 -- subqueries, which can't become joins; the joins are of the arrays alone.
 set plan_cache_mode = force_generic_plan
+set jit = off
 set enable_seqscan = off
 set enable_nestloop = off
 as $$
