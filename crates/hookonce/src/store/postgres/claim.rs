@@ -28,7 +28,7 @@ pub(super) async fn claim(
         let asked = async {
             tokio::try_join!(
                 claimed_before(&**connection, order.token),
-                drain(&**connection),
+                drain(&**connection, order.limit),
                 async { Ok(connection.batch_execute("begin").await?) },
                 due(&**connection, order),
             )
@@ -58,9 +58,11 @@ pub(super) async fn claim(
     })
 }
 
-/// Gives lanes without a head their next one, in a transaction of its own.
-async fn drain(connection: &impl GenericClient) -> Result<(), Failed> {
-    connection.query_typed(include_str!("drain.sql"), &[]).await?;
+/// Gives lanes without a head their next one, in a transaction of its own: as many as this claim may
+/// need. Each task wakes its lane twice, when it is stored and when it ends.
+async fn drain(connection: &impl GenericClient, limit: usize) -> Result<(), Failed> {
+    let most = i64::try_from(limit.saturating_mul(3).saturating_add(16)).unwrap_or(i64::MAX);
+    connection.query_typed(include_str!("drain.sql"), &[(&most, Type::INT8)]).await?;
     Ok(())
 }
 

@@ -1,2 +1,2 @@
--- Gives lanes without a head their next one.
-select hookonce.drain_wakes()
+-- Gives so many lanes without a head their next one.
+select hookonce.drain_wakes($1)

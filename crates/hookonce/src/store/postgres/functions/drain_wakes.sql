@@ -1,6 +1,6 @@
 -- Gives lanes without a head their next one: those that may have lost theirs, a few at a time, in a
 -- transaction of its own.
-create or replace function hookonce.drain_wakes() returns void
+create or replace function hookonce.drain_wakes(most bigint) returns void
 language plpgsql
 -- Planned while the tables may be empty, and kept when they are not: there is one way to each row.
 set plan_cache_mode = force_generic_plan
@@ -31,7 +31,7 @@ begin
     select w.lane_id
     from (select distinct d.lane_id from unnest(woken) as d (lane_id)) w
     where pg_try_advisory_xact_lock(('x' || right(w.lane_id::text, 12))::bit(48)::bigint)
-    limit 256
+    limit least(most, 256)
   );
 
   delete from hookonce.wakes
