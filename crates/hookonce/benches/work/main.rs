@@ -1,32 +1,34 @@
 //! What work costs: `cargo bench -p hookonce --bench work [-- EVENTS] [sqlite | postgres] [through |
-//! cycle | claim]`.
+//! cycle | claim | large | held]`.
 //!
 //! Prints how many stored events a second go through a `sql` step, how many are inserted, claimed and
 //! finished at once, the peak of memory, and what a claim costs with few and with very many tasks
-//! waiting. `cargo test` runs the first part small, to see that it works.
+//! waiting. By name only, on PostgreSQL: `large`, the same among fifty times EVENTS stored; `held`,
+//! beside a transaction that is held open for ten minutes. `cargo test` runs the first two small, to see
+//! that they work.
 
 #![expect(clippy::print_stdout, reason = "printing is what it is for")]
 #![expect(clippy::cast_precision_loss, reason = "numbers of events are far below 2^52")]
 
-#[path = "../tests/it/bed/postgres.rs"]
+#[path = "../../tests/it/bed/postgres.rs"]
 mod bed;
+mod held;
+mod large;
+mod place;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use hookonce::event::{EventId, Key, Kind, Lane, NewEvent, Priority};
 use hookonce::gate::Gate;
 use hookonce::route::Route;
 use hookonce::sink::sql::SqlSink;
-use hookonce::store::postgres::{PostgresOptions, PostgresStore};
-use hookonce::store::sqlite::{SqliteOptions, SqliteStore};
 use hookonce::store::{ClaimOrder, ClaimRoute, Release, Store};
-use hookonce::task::{NewTask, Outcome, Token};
+use hookonce::task::{Outcome, Token};
 use hookonce::worker::{Worker, WorkerOptions};
+use place::{BATCH, Place, event, fill};
 use tokio::sync::watch;
 
-const BATCH: usize = 500;
 /// What is inserted, claimed and finished at once.
 const CYCLE: usize = 100;
 const LANES: usize = 5000;
@@ -40,6 +42,8 @@ const FEW_TASKS: usize = 1_000;
 const STORES: [&str; 2] = ["sqlite", "postgres"];
 /// What is measured.
 const PARTS: [&str; 3] = ["through", "cycle", "claim"];
+/// What takes long, and is measured only where it is named.
+const LONG: [&str; 2] = ["large", "held"];
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -60,6 +64,12 @@ fn main() {
         if asked.is_empty() { all.to_vec() } else { asked }
     };
     runtime.block_on(async {
+        for part in LONG.into_iter().filter(|part| words.iter().any(|word| word == part)) {
+            return match part {
+                "large" => large::measure(events).await,
+                _ => held::measure().await,
+            };
+        }
         for store in asked(&STORES) {
             for part in asked(&PARTS) {
                 match part {
@@ -70,42 +80,6 @@ fn main() {
             }
         }
     });
-}
-
-/// A store in a place of its own.
-struct Place {
-    name: &'static str,
-    store: Arc<dyn Store>,
-    /// How an element's text is found in a statement.
-    ledger: &'static str,
-    _kept: Box<dyn std::any::Any>,
-}
-
-impl Place {
-    async fn open(name: &'static str) -> Self {
-        let ledger = "create table ledger (id text primary key, note text)";
-        if name == "postgres" {
-            let database = bed::Database::make();
-            bed::Connection::open(&database.url).run(ledger);
-            let options = PostgresOptions::new(&database.url);
-            let store = PostgresStore::open(options).await.expect("the store opens");
-            let statement = "insert into ledger values (:id, (:element)::jsonb #>> '{text,body}')";
-            return Self {
-                name,
-                store: Arc::new(store),
-                ledger: statement,
-                _kept: Box::new(database),
-            };
-        }
-        let dir = tempfile::tempdir().expect("a temporary folder can be made");
-        let path = dir.path().join("bench.db");
-        let store = SqliteStore::open(&path, SqliteOptions::default()).expect("the store opens");
-        rusqlite::Connection::open(&path)
-            .and_then(|connection| connection.execute_batch(ledger))
-            .expect("the ledger can be made");
-        let statement = "insert into ledger values (:id, :element ->> '$.text.body')";
-        Self { name, store: Arc::new(store), ledger: statement, _kept: Box::new(dir) }
-    }
 }
 
 /// Claims with few tasks waiting, with ten times the events, and with half of them in one lane.
@@ -153,31 +127,57 @@ async fn completed(store: &dyn Store, events: usize) {
     }
 }
 
-/// Inserts events in requests of a hundred, over many lanes, while others claim and finish them a
-/// hundred at a time.
+/// Inserts events while others claim and finish them.
 async fn cycle(store: &'static str, events: usize) {
     let place = Place::open(store).await;
-    let store = &*place.store;
     let start = Instant::now();
-    let insert = async {
-        for from in (0..events).step_by(CYCLE) {
-            let numbers = from..events.min(from + CYCLE);
-            let batch = numbers.map(|n| event(n, &format!("lane{}", n % LANES))).collect();
-            store.insert(batch).await.expect("the store inserts");
-        }
-    };
-    let finished = std::sync::atomic::AtomicUsize::new(0);
-    let work = || async {
-        while finished.load(Ordering::Relaxed) < events {
-            let claims = store.claim(order(CYCLE)).await.expect("the store claims");
-            let finish = claims.iter().map(|claim| store.finish(claim, &Outcome::Completed));
-            futures_util::future::try_join_all(finish).await.expect("the claims hold");
-            finished.fetch_add(claims.len(), Ordering::Relaxed);
-        }
-    };
-    tokio::join!(insert, work(), work());
+    let cycle = Cycle::default();
+    cycle.run(&*place.store, |inserted| inserted < events).await;
     let rate = rate(events, start.elapsed());
     println!("{}: inserted, claimed and finished: {rate:.0} events/s", place.name);
+}
+
+/// Events that are inserted in requests of a hundred, over many lanes, and claimed and finished a
+/// hundred at a time.
+#[derive(Default)]
+struct Cycle {
+    inserted: AtomicUsize,
+    finished: AtomicUsize,
+}
+
+impl Cycle {
+    /// Goes on while `more` of those inserted, and finishes all.
+    async fn run(&self, store: &dyn Store, more: impl Fn(usize) -> bool) {
+        let insert = async {
+            loop {
+                let from = self.inserted.load(Ordering::Relaxed);
+                if !more(from) {
+                    return;
+                }
+                if from - self.finished.load(Ordering::Relaxed) > LANES {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                    continue;
+                }
+                let numbers = from..from + CYCLE;
+                let batch = numbers.map(|n| event(n, &format!("lane{}", n % LANES))).collect();
+                store.insert(batch).await.expect("the store inserts");
+                self.inserted.store(from + CYCLE, Ordering::Relaxed);
+            }
+        };
+        let work = || async {
+            while more(self.inserted.load(Ordering::Relaxed)) || self.is_behind() {
+                let claims = store.claim(order(CYCLE)).await.expect("the store claims");
+                let finish = claims.iter().map(|claim| store.finish(claim, &Outcome::Completed));
+                futures_util::future::try_join_all(finish).await.expect("the claims hold");
+                self.finished.fetch_add(claims.len(), Ordering::Relaxed);
+            }
+        };
+        tokio::join!(insert, work(), work());
+    }
+
+    fn is_behind(&self) -> bool {
+        self.finished.load(Ordering::Relaxed) < self.inserted.load(Ordering::Relaxed)
+    }
 }
 
 /// The time of one claim of ten tasks, in microseconds: the median of many.
@@ -188,10 +188,16 @@ async fn claim(
     lane: impl Fn(usize) -> String,
 ) -> f64 {
     let place = Place::open(store).await;
-    let store = &*place.store;
-    fill(store, tasks, lane).await;
+    fill(&*place.store, tasks, lane).await;
+    let (median, p99) = claim_times(&*place.store, 200).await;
+    println!("{}: claim with {tasks} tasks {how}: {median:.0} µs, p99 {p99:.0} µs", place.name);
+    median
+}
+
+/// The median and the 99th percentile of so many claims of ten tasks, in microseconds.
+async fn claim_times(store: &dyn Store, claims: usize) -> (f64, f64) {
     let mut times = Vec::new();
-    for _ in 0..200 {
+    for _ in 0..claims {
         let start = Instant::now();
         let claims = store.claim(order(10)).await.expect("the store claims");
         times.push(start.elapsed());
@@ -200,10 +206,8 @@ async fn claim(
         }
     }
     times.sort_unstable();
-    let median = times[times.len() / 2].as_secs_f64() * 1e6;
-    let p99 = times[times.len() * 99 / 100].as_secs_f64() * 1e6;
-    println!("{}: claim with {tasks} tasks {how}: {median:.0} µs, p99 {p99:.0} µs", place.name);
-    median
+    let at = |percent: usize| times[times.len() * percent / 100].as_secs_f64() * 1e6;
+    (at(50), at(99))
 }
 
 fn order(limit: usize) -> ClaimOrder {
@@ -215,44 +219,6 @@ fn order(limit: usize) -> ClaimOrder {
     };
     let (token, worker) = (Token::draw(), "bench".into());
     ClaimOrder { token, worker, routes: vec![route], limit, reserve: limit / 5 }
-}
-
-async fn fill(store: &dyn Store, events: usize, lane: impl Fn(usize) -> String) -> Duration {
-    let start = Instant::now();
-    for from in (0..events).step_by(BATCH) {
-        let batch = (from..events.min(from + BATCH)).map(|n| event(n, &lane(n))).collect();
-        store.insert(batch).await.expect("the store inserts");
-    }
-    start.elapsed()
-}
-
-fn event(n: usize, lane: &str) -> NewEvent {
-    let key = format!("message:200000000000001:wamid.BENCH{n:08}");
-    let payload = format!(
-        "{{\"object\":\"whatsapp_business_account\",\"entry\":[{{\"id\":\"100000000000001\",\
-         \"changes\":[{{\"field\":\"messages\",\"value\":{{\"messaging_product\":\"whatsapp\",\
-         \"metadata\":{{\"display_phone_number\":\"15550002222\",\"phone_number_id\":\
-         \"200000000000001\"}},\"contacts\":[{{\"profile\":{{\"name\":\"Test\"}},\"wa_id\":\
-         \"15550001111\"}}],\"messages\":[{{\"from\":\"15550001111\",\"id\":\"wamid.BENCH{n:08}\",\
-         \"timestamp\":\"1760000000\",\"type\":\"text\",\"text\":{{\"body\":\"hello\"}}}}]}}}}]}}]}}"
-    );
-    NewEvent {
-        id: EventId::of("whatsapp", &key),
-        source: "whatsapp".into(),
-        key: Key::of(&[&key]),
-        kind: Kind::of("message", Some("text")),
-        lane: Some(Lane::of(&[lane])),
-        priority: Priority::Urgent,
-        payload,
-        content_type: "application/json",
-        element: "/entry/0/changes/0/value/messages/0".to_owned(),
-        digest: [0; 32],
-        weak_key: false,
-        sent_at: None,
-        received_at: jiff::Timestamp::UNIX_EPOCH,
-        unreadable: None,
-        tasks: vec![NewTask { route: "r".into(), max_attempts: 24, ordered: true }],
-    }
 }
 
 fn rate(events: usize, took: Duration) -> f64 {
