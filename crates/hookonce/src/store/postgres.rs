@@ -9,6 +9,7 @@ mod batch;
 mod claim;
 mod error;
 mod finish;
+mod functions;
 mod insert;
 mod listen;
 mod migrate;
@@ -88,6 +89,12 @@ impl PostgresStore {
         listen::start(&mut running, &pool, &options, &due)?;
         let (turn, walk) = (Mutex::default(), tokio::sync::Mutex::default());
         Ok(Self { pool, inserts, finishes, extends, due, turn, walk, running })
+    }
+
+    /// Gives what a person has to run who may make roles, before workers in other languages can call
+    /// the SQL functions as members of the role `hookonce_worker`; `None` where they can.
+    pub async fn worker_grants(&self) -> Result<Option<&'static str>, StoreError> {
+        functions::ungranted(&self.pool).await
     }
 }
 
