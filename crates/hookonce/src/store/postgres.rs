@@ -7,6 +7,7 @@
 
 mod batch;
 mod claim;
+mod effect;
 mod error;
 mod finish;
 mod functions;
@@ -42,6 +43,9 @@ use super::{
 };
 use crate::event::{EventId, NewEvent};
 use crate::task::{Claim, NewTask, Outcome, StepState, TaskId, Token};
+
+/// The client of this store, for who writes with [`PostgresStore::finish_in`].
+pub use tokio_postgres;
 
 /// How a store's database is reached.
 #[derive(Debug, Clone)]
