@@ -8,7 +8,10 @@ Usage: examples/psql/worker.sh DATABASE ROUTE LONG_ROUTE
 
 Handles what is due of ROUTE by short.sql and of LONG_ROUTE by long.sql. Both routes have
 `worker = "external"`; DATABASE is where hookonce keeps its events, an address such as
-postgres://shop@127.0.0.1/shop, whose role is a member of `hookonce_worker`.
+postgres://shop@127.0.0.1/shop, whose role is a member of `hookonce_worker`. The effects go into a table
+of the same database, such as
+
+  create table ledger (event_id uuid, entry text, note text, primary key (event_id, entry));
 TEXT
 }
 

@@ -99,6 +99,22 @@ async fn a_poisonous_event_dies_after_its_attempts_and_its_lane_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_claim_takes_over_no_more_than_it_asks_for_unless_it_has_nothing_to_do() {
+    let place = Place::make().await;
+    for key in ["a", "b", "c", "d", "e"] {
+        place.receive(key, key);
+    }
+    assert_eq!(place.claim(4).len(), 4);
+    place.bed.clock.advance(MINUTE);
+    let lapsed = "select count(*) from hookonce.tasks where state = 'claimed' \
+                  and lease_until <= hookonce.clock()";
+    assert_eq!(keys(&place.claim(1)), ["e"]);
+    assert_eq!(place.text(lapsed), "3");
+    assert!(place.claim(1).is_empty());
+    assert_eq!(place.text(lapsed), "0");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_claim_that_cannot_be_meant_is_refused_by_a_code() {
     let place = Place::make().await;
     place.receive("a", "");

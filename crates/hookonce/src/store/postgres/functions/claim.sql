@@ -16,7 +16,8 @@ declare
 begin
   perform hookonce.expect_claim(claim.worker, claim.routes, claim.max);
   perform hookonce.expect_lease(claim.lease);
-  perform hookonce.reap(claim.routes);
+  -- No more than it may claim itself: if the transaction stays open, these tasks wait for it.
+  perform hookonce.reap(claim.routes, claim.max);
   -- Where nobody else drains, the list would become too long to look through.
   if (select count(*) from (select 1 from hookonce.wakes limit 2048) w) = 2048 then
     perform hookonce.drain();
@@ -25,7 +26,10 @@ begin
     select array_agg(t.seq), array_agg(t.route)
     into seqs, names
     from hookonce.take(claim.worker, claim.routes, claim.lease, claim.max, drawn) t;
-    exit when seqs is not null or not hookonce.repair(claim.routes);
+    exit when seqs is not null;
+    -- With nothing else to do it puts in order what others may have left.
+    perform hookonce.reap(claim.routes, 256);
+    perform hookonce.repair(claim.routes);
   end loop;
   return query
   select e.id, t.route, t.token, t.epoch, t.attempt, t.lease_until, e.source, e.key, e.kind, e.lane,

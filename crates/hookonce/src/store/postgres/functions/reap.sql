@@ -1,5 +1,5 @@
--- Takes lapsed claims of these routes over and ends their attempts by the routes' policies.
-create function hookonce.reap(routes text[]) returns void
+-- Takes lapsed claims of these routes over, up to so many, and ends their attempts by the routes' policies.
+create function hookonce.reap(routes text[], most integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -13,7 +13,7 @@ begin
       and t.lease_until <= (select hookonce.clock())
       and t.route = any(reap.routes)
     order by t.lease_until
-    limit 256
+    limit reap.most
     for update skip locked
   loop
     perform hookonce.fail_attempt(
@@ -23,6 +23,6 @@ begin
 end
 $$;
 
-comment on function hookonce.reap(text[]) is
+comment on function hookonce.reap(text[], integer) is
   'Ends the attempts of these routes'' claims whose leases have ended; a crash is a failed attempt. '
   'Inner.';

@@ -1,6 +1,6 @@
 -- Wakes lanes of these routes that have pending tasks and no head, should a wake have been lost: a few of
 -- them, from anywhere on.
-create function hookonce.repair(routes text[]) returns boolean
+create function hookonce.repair(routes text[]) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
@@ -51,9 +51,8 @@ begin
       from hookonce.wakes k
       where k.lane_id = l.lane_id
     );
-  return found;
 end
 $$;
 
 comment on function hookonce.repair(text[]) is
-  'Wakes some lanes that wait and have no head; says whether there were any. Inner.';
+  'Wakes some lanes that wait and have no head. Inner.';
