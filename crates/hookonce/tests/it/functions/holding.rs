@@ -48,6 +48,31 @@ async fn a_claim_held_open_keeps_its_own_lanes_alone() {
     assert_eq!(keys(&place.claim(10)), ["b2"]);
 }
 
+/// Fails without the widening of `take.sql`: all that it looks at first is held.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_behind_very_many_tasks_that_are_held_is_found() {
+    let place = Place::make().await;
+    for (key, lane) in [("'free' || n", "null"), ("'laned' || n", "'l' || n")] {
+        place.worker.run(&format!(
+            "select hookonce.receive('whatsapp', {key}, 'message.text', {lane}, '{{}}') \
+             from generate_series(1, 300) n"
+        ));
+        let careless = place.another();
+        careless.run("begin");
+        assert_eq!(claim(&careless, "r", 300).len(), 300);
+        place.worker.run(&format!(
+            "select hookonce.receive('whatsapp', {key}, 'message.text', lane, '{{}}') \
+             from (values (301, null), (302, 'behind')) as v (n, lane)"
+        ));
+        let found = place.claim(10);
+        assert_eq!(found.len(), 2, "{lane}: {:?}", keys(&found));
+        for claim in found {
+            place.worker.run(&claim.call("finish", ""));
+        }
+        careless.run("commit");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_finish_held_open_keeps_its_own_lane_alone() {
     let place = Place::make().await;
