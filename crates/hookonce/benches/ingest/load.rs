@@ -13,6 +13,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
+use crate::database::Cost;
 use crate::server::SECRET;
 
 const CONNECTIONS: usize = 64;
@@ -30,6 +31,8 @@ pub(crate) struct Measured {
     times: Vec<Duration>,
     /// CPU time of the server, in seconds.
     pub(crate) cpu: f64,
+    /// What it cost the server of a database.
+    pub(crate) database: Option<Cost>,
 }
 
 impl Load {
@@ -37,6 +40,10 @@ impl Load {
         let secrets = Secret::new(SECRET).into_iter().collect();
         let meta = Meta::new(Proof::Secrets(secrets), None);
         Self((0..requests).map(|n| request(&meta, n)).collect())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
     }
 
     pub(crate) fn run(&self, at: SocketAddr) -> Measured {
@@ -55,7 +62,7 @@ impl Load {
         });
         let took = start.elapsed();
         times.sort_unstable();
-        Measured { requests: self.0.len(), took, times, cpu: 0.0 }
+        Measured { requests: self.0.len(), took, times, cpu: 0.0, database: None }
     }
 }
 
@@ -118,6 +125,7 @@ impl fmt::Display for Measured {
             self.percentile(50),
             self.percentile(99),
             self.cpu * 1e6 / self.requests as f64
-        )
+        )?;
+        self.database.as_ref().map_or(Ok(()), |cost| write!(f, "; {cost}"))
     }
 }

@@ -1,10 +1,10 @@
 //! How fast webhooks are stored durably, beside the same server with a store that does nothing:
-//! `cargo bench -p hookonce --bench ingest [-- REQUESTS]`; `scripts/bench.sh` runs it with all that
-//! it can print. `cargo test` runs it small, to see that it works.
+//! `cargo bench -p hookonce --bench ingest [-- REQUESTS] [sqlite | postgres]`; `scripts/bench.sh` runs
+//! it with all that it can print. `cargo test` runs it small, to see that it works.
 //!
 //! One message a request, distinct ids, 64 connections; no worker takes anything away. The server is
-//! a process of its own, so that its CPU time is its own; client and server share the machine. The
-//! stores take turns, so that what else the machine does falls on all.
+//! a process of its own, so that its CPU time is its own; client, server and database share the
+//! machine. The stores take turns, so that what else the machine does falls on all.
 //!
 //! The store that does nothing has no writer either, and so all cores to itself: a ratio says
 //! something only beside the requests per second that it was made of.
@@ -16,23 +16,31 @@
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+#[path = "../../tests/it/bed/postgres.rs"]
+mod bed;
+mod database;
 mod idle_store;
 #[path = "../../tests/it/receiving/intake.rs"]
 mod intake;
 mod load;
+mod peer;
 mod server;
 
-use std::path::Path;
 use std::process::Command;
 
+use bed::{Connection, Database};
+use database::Spent;
 use load::{Load, Measured};
 
-/// How often both stores take their turn.
+/// How often every store takes its turn.
 const ROUNDS: usize = 3;
 /// What a test sends to each store.
 const FEW: usize = 500;
 
-/// What is measured beside the idle store, and what is written for each event.
+/// The stores, and what one is before the other is measured.
+const STORES: [&str; 2] = ["sqlite", "postgres"];
+
+/// What is written for each event.
 const KINDS: [(&str, &str); 3] = [
     ("recorded", "the event alone: no route takes it"),
     ("task", "the event and a task, in no order"),
@@ -41,43 +49,94 @@ const KINDS: [(&str, &str); 3] = [
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    if let [word, kind, folder] = &words[..]
+    if let [word, store, place, kind] = &words[..]
         && word == "serve"
     {
-        return server::serve(kind, Path::new(folder));
+        return server::serve(store, place, kind);
     }
     // Only `cargo bench` says this.
     if !words.iter().any(|word| word == "--bench") {
         let load = Load::prepare(FEW);
-        return ["idle", "lane"].iter().for_each(|kind| drop(run(kind, &load, None)));
+        drop(idle(&load));
+        return STORES.iter().for_each(|store| drop(run(store, "lane", &load)));
     }
     let requests = words.iter().find_map(|word| word.parse().ok()).unwrap_or(100_000);
-    let load = Load::prepare(requests);
-    let mut ratios: [Vec<f64>; KINDS.len()] = Default::default();
-    for _ in 0..ROUNDS {
-        let idle = run("idle", &load, None);
-        println!("a store that does nothing: {idle}");
-        for ((kind, _), ratios) in KINDS.iter().zip(&mut ratios) {
-            let durable = run(kind, &load, None);
-            println!("sqlite, durable, {kind:<8}: {durable}");
-            ratios.push(durable.rate() / idle.rate());
+    let named = |store: &&str| words.iter().any(|word| word == store);
+    let asked: Vec<&str> = STORES.into_iter().filter(named).collect();
+    let stores = if asked.is_empty() { STORES.to_vec() } else { asked };
+    compare(&stores, &Load::prepare(requests));
+    if stores.contains(&"sqlite") {
+        // Apart from the rest: the tracer costs time of its own.
+        match fsyncs(&Load::prepare(requests)) {
+            Some(fsyncs) => println!("fsyncs per event: {:.3}", fsyncs as f64 / requests as f64),
+            None => println!("fsyncs per event: not counted, `strace` is missing or not allowed"),
         }
-    }
-    for ((kind, about), ratios) in KINDS.iter().zip(&mut ratios) {
-        ratios.sort_by(f64::total_cmp);
-        let median = ratios[ROUNDS / 2];
-        println!("ratio of {kind:<8}: {median:.2} (median of {ratios:.2?}): {about}");
-    }
-    // Apart from the rest: the tracer costs time of its own.
-    match fsyncs(&load) {
-        Some(fsyncs) => println!("fsyncs per event: {:.3}", fsyncs as f64 / requests as f64),
-        None => println!("fsyncs per event: not counted, `strace` is missing or not allowed"),
     }
 }
 
-/// Runs a server with this store under the load, and the server itself under `tracer`.
-fn run(kind: &str, load: &Load, tracer: Option<&[&str]>) -> Measured {
+/// Measures every kind on every store, beside the idle one and, with PostgreSQL, a peer.
+fn compare(stores: &[&str], load: &Load) {
+    let mut ratios: Vec<(String, Vec<f64>)> = Vec::new();
+    let mut note = |of: &str, ratio: f64| match ratios.iter_mut().find(|(name, _)| name == of) {
+        Some((_, ratios)) => ratios.push(ratio),
+        None => ratios.push((of.to_owned(), vec![ratio])),
+    };
+    for _ in 0..ROUNDS {
+        let idle = idle(load);
+        println!("a store that does nothing: {idle}");
+        let mut last = idle.rate();
+        for store in stores {
+            for (kind, about) in KINDS {
+                let durable = run(store, kind, load);
+                println!("{store}, durable, {kind}: {durable}");
+                note(&format!("{store}, {kind}, to idle ({about})"), durable.rate() / idle.rate());
+                last = durable.rate();
+            }
+        }
+        if stores.contains(&"postgres")
+            && let Some(peer) = peer::run(load)
+        {
+            println!("Express and pg, insert and catch: {peer}");
+            note("postgres, lane, to Express and pg", last / peer.rate());
+        }
+    }
+    for (of, mut ratios) in ratios {
+        ratios.sort_by(f64::total_cmp);
+        println!("ratio of {of}: {:.2} (median of {ratios:.2?})", ratios[ROUNDS / 2]);
+    }
+}
+
+/// Puts the load on a server whose store does nothing.
+fn idle(load: &Load) -> Measured {
+    server::Child::start(program(None, ["idle", "", ""])).measure(load)
+}
+
+/// Puts the load on a server with this store.
+fn run(store: &str, kind: &str, load: &Load) -> Measured {
+    if store == "postgres" {
+        return on_a_database(load, |url| program(None, [store, url, kind]));
+    }
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let place = folder.path().to_str().expect("its path is text");
+    server::Child::start(program(None, [store, place, kind])).measure(load)
+}
+
+/// Puts the load on what is started with the address of a new database, and says what it cost that.
+fn on_a_database(load: &Load, command: impl Fn(&str) -> Command) -> Measured {
+    let database = Database::make();
+    let connection = Connection::open(&database.url);
+    let child = server::Child::start(command(&database.url));
+    let before = Spent::by_now(&connection);
+    let mut measured = child.measure(load);
+    let spent = Spent::by_now(&connection);
+    // What its connections tell of themselves is known once they have ended.
+    drop(child);
+    measured.database = Some(spent.since(&before, &connection, load.len()));
+    measured
+}
+
+/// This program as a server, under `tracer` if there is one.
+fn program(tracer: Option<&[&str]>, words: [&str; 3]) -> Command {
     let program = std::env::current_exe().expect("this program has a path");
     let mut command = match tracer {
         Some([tracer, options @ ..]) => {
@@ -87,11 +146,11 @@ fn run(kind: &str, load: &Load, tracer: Option<&[&str]>) -> Measured {
         }
         _ => Command::new(program),
     };
-    command.args(["serve", kind]).arg(folder.path());
-    server::Child::start(command).measure(load)
+    command.arg("serve").args(words);
+    command
 }
 
-/// How often the server flushes to the disk under the load.
+/// How often the server with SQLite flushes to the disk under the load.
 fn fsyncs(load: &Load) -> Option<usize> {
     let tried = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).output().ok()?;
     if !tried.status.success() {
@@ -101,7 +160,8 @@ fn fsyncs(load: &Load) -> Option<usize> {
     let report = folder.path().join("report");
     let to = report.to_str()?;
     let tracer = ["strace", "-f", "--seccomp-bpf", "-e", "trace=fsync,fdatasync", "-qq", "-o", to];
-    run("lane", load, Some(&tracer));
+    let traced = program(Some(&tracer), ["sqlite", folder.path().to_str()?, "lane"]);
+    server::Child::start(traced).measure(load);
     let report = std::fs::read_to_string(&report).ok()?;
     Some(report.lines().filter(|line| line.contains("sync(")).count())
 }

@@ -12,6 +12,7 @@ use hookonce::route::{Order, Route};
 use hookonce::scheme::meta::Meta;
 use hookonce::scheme::{Proof, Secret};
 use hookonce::store::Store;
+use hookonce::store::postgres::{PostgresOptions, PostgresStore};
 use hookonce::store::sqlite::{SqliteOptions, SqliteStore};
 
 use crate::idle_store::IdleStore;
@@ -20,25 +21,20 @@ use crate::load::{Load, Measured};
 /// What the load is signed with.
 pub(crate) const SECRET: &str = "bench-app-secret";
 
-/// Serves until standard input ends; says where on standard output. `kind` is one of the parent's
-/// kinds.
-pub(crate) fn serve(kind: &str, folder: &Path) {
+/// Serves until standard input ends; says where on standard output. `store` is one of the parent's
+/// stores and lives at `place`, `kind` is one of its kinds.
+pub(crate) fn serve(store: &str, place: &str, kind: &str) {
     let routes: Arc<[Route]> = match kind {
         "recorded" => Arc::from([]),
         "task" => Arc::from([Route { order: Order::None, ..Route::new("all") }]),
         _ => Arc::from([Route::new("all")]),
     };
-    let store: Arc<dyn Store> = if kind == "idle" {
-        Arc::new(IdleStore)
-    } else {
-        let path = folder.join("bench.db");
-        Arc::new(SqliteStore::open(&path, SqliteOptions::default()).expect("the store opens"))
-    };
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime can be started");
+    let store = runtime.block_on(open(store, place));
     let secrets = Secret::new(SECRET).into_iter().collect();
     let scheme = Arc::new(Meta::new(Proof::Secrets(secrets), None));
     let sources = vec![Source::new("meta", scheme)];
     let receiver = Receiver::new(store, sources, routes, ReceiverOptions::default());
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime can be started");
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
         println!("{}", listener.local_addr().expect("it is bound"));
@@ -49,6 +45,20 @@ pub(crate) fn serve(kind: &str, folder: &Path) {
         let until = async { drop(parent_is_gone.await) };
         listener::serve(listener, receiver.router(), ListenerOptions::default(), until).await;
     });
+}
+
+async fn open(store: &str, place: &str) -> Arc<dyn Store> {
+    match store {
+        "idle" => Arc::new(IdleStore),
+        "postgres" => {
+            let options = PostgresOptions::new(place);
+            Arc::new(PostgresStore::open(options).await.expect("the store opens"))
+        }
+        _ => {
+            let path = Path::new(place).join("bench.db");
+            Arc::new(SqliteStore::open(&path, SqliteOptions::default()).expect("the store opens"))
+        }
+    }
 }
 
 /// A running server.
@@ -78,14 +88,19 @@ impl Child {
         Self { process, at, pid }
     }
 
-    /// Puts the load on it and ends it.
-    pub(crate) fn measure(mut self, load: &Load) -> Measured {
+    /// Puts the load on it.
+    pub(crate) fn measure(&self, load: &Load) -> Measured {
         let before = cpu_seconds(self.pid);
         let mut measured = load.run(self.at);
         measured.cpu = cpu_seconds(self.pid) - before;
+        measured
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
         drop(self.process.stdin.take());
         self.process.wait().expect("the server ends");
-        measured
     }
 }
 

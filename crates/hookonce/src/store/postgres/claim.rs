@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use deadpool_postgres::Object;
 use jiff::Timestamp;
 use tokio_postgres::types::Type;
 use tokio_postgres::{GenericClient, Row};
-use uuid::Uuid;
 
 use super::error::{Failed, again};
 use super::pool::Pool;
@@ -23,51 +23,59 @@ pub(super) async fn claim(
     order: &ClaimOrder,
 ) -> Result<Vec<Claim>, StoreError> {
     again!({
-        let repeated = claimed_before(pool, order.token).await?;
-        if !repeated.is_empty() {
-            return Ok(repeated);
-        }
-        drain(pool).await?;
-        let mut connection = pool.get().await?;
-        let transaction = connection.transaction().await?;
-        let due = due(&*transaction, order).await?;
-        let picked = {
-            let mut turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
-            pick(due, &mut turn, order)
+        let connection = pool.get().await?;
+        // All at once: they are done one after the other, and each sees what the one before did.
+        let asked = async {
+            tokio::try_join!(
+                claimed_before(&**connection, order.token),
+                drain(&**connection),
+                async { Ok(connection.batch_execute("begin").await?) },
+                due(&**connection, order),
+            )
         };
-        let claims = take(&*transaction, order, &picked).await?;
-        transaction.commit().await?;
-        Ok(claims)
+        let (before, (), (), due) = match asked.await {
+            Ok(asked) => asked,
+            Err(failed) => {
+                // Its transaction may have begun.
+                drop(Object::take(connection));
+                return Err(failed);
+            }
+        };
+        let claimed = async {
+            if !before.is_empty() {
+                return claimed(&**connection, &before, order.token).await;
+            }
+            let picked = {
+                let mut turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+                pick(due, &mut turn, order)
+            };
+            take(&**connection, order, &picked).await
+        };
+        let claims = claimed.await;
+        let end = if claims.is_ok() { "commit" } else { "rollback" };
+        connection.batch_execute(end).await?;
+        claims
     })
 }
 
 /// Gives lanes without a head their next one, in a transaction of its own.
-pub(super) async fn drain(pool: &Pool) -> Result<(), Failed> {
-    let mut connection = pool.get().await?;
-    let transaction = connection.transaction().await?;
-    let lanes: Vec<Uuid> = transaction
-        .query_typed(include_str!("drain.sql"), &[])
-        .await?
-        .iter()
-        .map(|row| row.try_get(0))
-        .collect::<Result<_, _>>()?;
-    if !lanes.is_empty() {
-        let parameters = [(&lanes as _, Type::UUID_ARRAY)];
-        transaction.query_typed(include_str!("drain_lanes.sql"), &parameters).await?;
-    }
-    transaction.commit().await?;
+async fn drain(connection: &impl GenericClient) -> Result<(), Failed> {
+    connection.query_typed(include_str!("drain.sql"), &[]).await?;
     Ok(())
 }
 
 /// The claims of an earlier call with the same token, whose answer was lost.
-async fn claimed_before(pool: &Pool, token: Token) -> Result<Vec<Claim>, Failed> {
+async fn claimed_before(
+    connection: &impl GenericClient,
+    token: Token,
+) -> Result<Vec<(i64, String)>, Failed> {
     let uuid = rows::token(token);
-    let found = pool.query(include_str!("claim_repeat.sql"), &[(&uuid, Type::UUID)]).await?;
+    let parameters = [(&uuid as _, Type::UUID)];
     let mut tasks = Vec::new();
-    for row in &found {
-        tasks.push((row.try_get(0)?, row.try_get::<_, &str>(1)?.to_owned()));
+    for row in &connection.query_typed(include_str!("claim_repeat.sql"), &parameters).await? {
+        tasks.push((row.try_get(0)?, row.try_get(1)?));
     }
-    claimed(pool, &tasks, token).await
+    Ok(tasks)
 }
 
 /// The oldest due tasks, by priority and source; of each route no more than could be claimed.
@@ -161,16 +169,17 @@ pub(super) async fn by_token(
             return Ok(None);
         };
         let tasks = [(row.try_get(0)?, task.route.to_string())];
-        Ok(claimed(pool, &tasks, token).await?.pop())
+        Ok(claimed(&**pool.get().await?, &tasks, token).await?.pop())
     });
     found?.ok_or(StoreError::Lost)
 }
 
 /// Gives claimed tasks with their events and steps.
-async fn claimed(pool: &Pool, tasks: &[(i64, String)], token: Token) -> Result<Vec<Claim>, Failed> {
-    if tasks.is_empty() {
-        return Ok(Vec::new());
-    }
+async fn claimed(
+    connection: &impl GenericClient,
+    tasks: &[(i64, String)],
+    token: Token,
+) -> Result<Vec<Claim>, Failed> {
     let seqs: Vec<i64> = tasks.iter().map(|(seq, _)| *seq).collect();
     let routes: Vec<&str> = tasks.iter().map(|(_, route)| &**route).collect();
     let uuid = rows::token(token);
@@ -179,9 +188,9 @@ async fn claimed(pool: &Pool, tasks: &[(i64, String)], token: Token) -> Result<V
         (&routes as _, Type::TEXT_ARRAY),
         (&uuid as _, Type::UUID),
     ];
-    let found = pool.query(include_str!("claimed.sql"), &parameters).await?;
+    let found = connection.query_typed(include_str!("claimed.sql"), &parameters).await?;
     let mut claims = read(&found, token, false)?;
-    remember_steps(&**pool.get().await?, claims.iter_mut().collect()).await?;
+    remember_steps(connection, claims.iter_mut().collect()).await?;
     Ok(claims)
 }
 

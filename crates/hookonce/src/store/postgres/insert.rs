@@ -12,21 +12,19 @@ use tokio_postgres::types::Type;
 use uuid::Uuid;
 
 use super::batch::{Ask, Batcher};
-use super::error::{Failed, again};
+use super::error::{Failed, Tries, again};
 use super::pool::{Pool, Typed};
 use super::rows;
 use super::time::Time;
 use crate::element;
 use crate::event::{EventId, Lane, NewEvent, Priority};
 use crate::store::{Arrival, StoreError};
-use crate::task::lane_id;
+use crate::task::{NewTask, lane_id};
 
 /// How many batches are in flight: while one waits for the disk, the next is written.
-const WIDTH: usize = 3;
+const WIDTH: usize = 2;
 /// How often an element that differs is kept.
 const KEPT: usize = 3;
-/// What a batch begins with: nobody's open transaction may hold it up, and what is acked is durable.
-const BEGIN: &str = include_str!("insert_begin.sql");
 
 /// Why a task is dead on arrival whose event may have been stored before its key was pruned.
 const TOO_OLD: &str = "too old to be proven new: the key of an event of this age may have been \
@@ -98,7 +96,7 @@ async fn store_refused(pool: &Pool, batch: Vec<Request>) {
             }
         }
         let plan = Plan::of(&[&ask.what]);
-        let stored = again!(insert(pool, &plan, &mut Drawn::default()).await);
+        let stored = again!(insert(pool, &plan).await);
         ask.answer(stored.map(|mut answers| answers.remove(0)));
     }
 }
@@ -107,8 +105,8 @@ async fn store_refused(pool: &Pool, batch: Vec<Request>) {
 async fn try_alone(pool: &Pool, event: &[NewEvent]) -> Result<(), Failed> {
     let plan = Plan::of(&[event]);
     let connection = pool.get().await?;
-    connection.batch_execute(BEGIN).await?;
-    let tried = insert_within(&connection, &plan, &mut Drawn::default()).await;
+    connection.batch_execute("begin").await?;
+    let tried = insert_events(&connection, &plan).await;
     connection.batch_execute("rollback").await?;
     tried.map(drop)
 }
@@ -124,8 +122,7 @@ enum Broken {
 async fn store_all(pool: &Pool, batch: &[Request]) -> Result<Vec<Vec<Arrival>>, Broken> {
     let requests: Vec<&[NewEvent]> = batch.iter().map(|ask| &*ask.what).collect();
     let plan = Plan::of(&requests);
-    let mut drawn = Drawn::default();
-    let stored = again!(match insert(pool, &plan, &mut drawn).await {
+    let stored = again!(match insert(pool, &plan).await {
         Err(failed) if failed.is_of_the_data() || failed.is_a_lock() => Ok(None),
         stored => stored.map(Some),
     });
@@ -135,11 +132,6 @@ async fn store_all(pool: &Pool, batch: &[Request]) -> Result<Vec<Vec<Arrival>>, 
         Err(error) => Err(Broken::On(error)),
     }
 }
-
-/// The numbers that a batch drew. One tried again after its connection broke finds its own events by
-/// them, if they were committed after all.
-#[derive(Default)]
-struct Drawn(Vec<i64>);
 
 /// What a batch is to store.
 struct Plan<'a> {
@@ -159,19 +151,24 @@ impl<'a> Plan<'a> {
 }
 
 /// Stores the events of several requests in one transaction.
-async fn insert(
-    pool: &Pool,
-    plan: &Plan<'_>,
-    drawn: &mut Drawn,
-) -> Result<Vec<Vec<Arrival>>, Failed> {
+async fn insert(pool: &Pool, plan: &Plan<'_>) -> Result<Vec<Vec<Arrival>>, Failed> {
     let connection = pool.get().await?;
-    connection.batch_execute(BEGIN).await?;
-    let inserted = insert_within(&connection, plan, drawn).await;
-    match inserted {
-        Ok(answers) => {
-            connection.batch_execute("commit").await?;
-            Ok(answers)
-        }
+    let begin = async { Ok(connection.batch_execute("begin").await?) };
+    let inserted = async {
+        let ((), (xid, known)) = tokio::try_join!(begin, insert_events(&connection, plan))?;
+        let (answers, further) = judge(plan, &known);
+        further.write(&connection).await?;
+        Ok((xid, answers))
+    };
+    match inserted.await {
+        Ok((xid, answers)) => match connection.batch_execute("commit").await {
+            Ok(()) => Ok(answers),
+            Err(error) => {
+                let failed = Failed::from(error);
+                drop(Object::take(connection));
+                if was_committed(pool, xid).await? { Ok(answers) } else { Err(failed) }
+            }
+        },
         Err(failed) => {
             // A connection that can't even do this is not used again.
             if connection.batch_execute("rollback").await.is_err() {
@@ -182,111 +179,57 @@ async fn insert(
     }
 }
 
-/// What is known of an event that is stored.
-struct Known {
-    seq: i64,
-    digest: Vec<u8>,
-    is_ours: bool,
-}
-
-async fn insert_within(
-    connection: &Object,
-    plan: &Plan<'_>,
-    drawn: &mut Drawn,
-) -> Result<Vec<Vec<Arrival>>, Failed> {
-    let ids: Vec<Uuid> = plan.first.iter().map(|event| rows::uuid(event.id)).collect();
-    let mut known = HashMap::new();
-    let n = i64::try_from(ids.len()).unwrap_or(i64::MAX);
-    let look = know(connection, &ids, drawn, &mut known);
-    if drawn.0.is_empty() {
-        let numbers = async {
-            let sql = include_str!("insert_draw.sql");
-            Ok(connection.query_typed(sql, &[(&n, Type::INT8)]).await?)
-        };
-        let (_, numbers) = tokio::try_join!(look, numbers)?;
-        for row in numbers {
-            drawn.0.push(row.try_get(0)?);
+/// Says what became of a transaction whose commit was not answered.
+async fn was_committed(pool: &Pool, xid: i64) -> Result<bool, Failed> {
+    let mut tries = Tries::default();
+    loop {
+        let found = pool.query(include_str!("committed.sql"), &[(&xid, Type::INT8)]).await;
+        match found {
+            Ok(found) => match found.first().map(|row| row.try_get(0)).transpose()? {
+                Some("committed") => return Ok(true),
+                Some("in progress") if tries.next().await => {}
+                _ => return Ok(false),
+            },
+            Err(failed) if failed.may_pass() && tries.next().await => {}
+            Err(failed) => return Err(failed),
         }
-    } else {
-        look.await?;
     }
-    let pruned_until = pruned_until(&***connection).await?;
-
-    let mut new: Vec<(i64, &NewEvent)> = plan
-        .first
-        .iter()
-        .zip(&drawn.0)
-        .filter(|(event, _)| !known.contains_key(&event.id))
-        .map(|(event, seq)| (*seq, *event))
-        .collect();
-    let stored = insert_events(connection, &new).await?;
-    let (ours, raced): (Vec<_>, Vec<_>) = new.iter().partition(|(seq, _)| stored.contains(seq));
-    new = ours;
-    if !raced.is_empty() {
-        let ids: Vec<Uuid> = raced.iter().map(|(_, event)| rows::uuid(event.id)).collect();
-        know(connection, &ids, &Drawn::default(), &mut known).await?;
-    }
-    for (seq, event) in &new {
-        let known_now = Known { seq: *seq, digest: event.digest.to_vec(), is_ours: true };
-        known.insert(event.id, known_now);
-    }
-    // A batch whose commit was not answered is found stored: nothing is to be added to it.
-    let is_repeated = new.is_empty() && known.values().any(|known| known.is_ours);
-    let mut written = Written::default();
-    let answers = written.judge(plan, &known);
-    if !is_repeated {
-        written.add_tasks(&new, pruned_until);
-        written.write(connection).await?;
-    }
-    Ok(answers)
 }
 
-/// Learns which of these are stored.
-async fn know(
-    connection: &Object,
-    ids: &[Uuid],
-    drawn: &Drawn,
-    known: &mut HashMap<EventId, Known>,
-) -> Result<(), Failed> {
-    let sql = include_str!("insert_known.sql");
-    for row in connection.query_typed(sql, &[(&ids, Type::UUID_ARRAY)]).await? {
-        let seq = row.try_get(1)?;
-        let is_ours = drawn.0.contains(&seq);
-        let event = Known { seq, digest: row.try_get(2)?, is_ours };
-        known.insert(rows::id(row.try_get(0)?), event);
-    }
-    Ok(())
-}
-
-/// Gives the numbers of those that are stored now.
+/// Stores what is new; gives the number of the transaction and the digests of what is known, by the
+/// place of its event in the plan.
 async fn insert_events(
     connection: &Object,
-    new: &[(i64, &NewEvent)],
-) -> Result<HashSet<i64>, Failed> {
-    if new.is_empty() {
-        return Ok(HashSet::new());
-    }
-    let of = |event: &NewEvent| rows::uuid(event.id);
-    let seqs: Vec<i64> = new.iter().map(|(seq, _)| *seq).collect();
-    let ids: Vec<Uuid> = new.iter().map(|(_, event)| of(event)).collect();
-    let sources: Vec<&str> = new.iter().map(|(_, event)| &*event.source).collect();
-    let keys: Vec<&str> = new.iter().map(|(_, event)| event.key.as_str()).collect();
-    let kinds: Vec<&str> = new.iter().map(|(_, event)| event.kind.as_str()).collect();
+    plan: &Plan<'_>,
+) -> Result<(i64, Vec<Option<Vec<u8>>>), Failed> {
+    let events = || plan.first.iter().copied();
+    let ids: Vec<Uuid> = events().map(|event| rows::uuid(event.id)).collect();
+    let sources: Vec<&str> = events().map(|event| &*event.source).collect();
+    let keys: Vec<&str> = events().map(|event| event.key.as_str()).collect();
+    let kinds: Vec<&str> = events().map(|event| event.kind.as_str()).collect();
     let lanes: Vec<Option<&str>> =
-        new.iter().map(|(_, event)| event.lane.as_ref().map(Lane::as_str)).collect();
-    let priorities: Vec<i16> = new.iter().map(|(_, event)| event.priority as i16).collect();
-    let types: Vec<&str> = new.iter().map(|(_, event)| event.content_type).collect();
-    let elements: Vec<&str> = new.iter().map(|(_, event)| &*event.element).collect();
-    let digests: Vec<&[u8]> = new.iter().map(|(_, event)| &event.digest[..]).collect();
-    let weak: Vec<bool> = new.iter().map(|(_, event)| event.weak_key).collect();
-    let sent: Vec<Option<Time>> = new.iter().map(|(_, event)| event.sent_at.map(Time)).collect();
-    let received: Vec<Time> = new.iter().map(|(_, event)| Time(event.received_at)).collect();
-    let payloads: Vec<&str> = new.iter().map(|(_, event)| &*event.payload).collect();
-    let stored = connection
+        events().map(|event| event.lane.as_ref().map(Lane::as_str)).collect();
+    let priorities: Vec<i16> = events().map(|event| event.priority as i16).collect();
+    let types: Vec<&str> = events().map(|event| event.content_type).collect();
+    let elements: Vec<&str> = events().map(|event| &*event.element).collect();
+    let digests: Vec<&[u8]> = events().map(|event| &event.digest[..]).collect();
+    let weak: Vec<bool> = events().map(|event| event.weak_key).collect();
+    let sent: Vec<Option<Time>> = events().map(|event| event.sent_at.map(Time)).collect();
+    let received: Vec<Time> = events().map(|event| Time(event.received_at)).collect();
+    let payloads: Vec<&str> = events().map(|event| &*event.payload).collect();
+
+    let tasks: Vec<(&NewEvent, &NewTask)> =
+        events().flat_map(|event| event.tasks.iter().map(move |task| (event, task))).collect();
+    let task_ids: Vec<Uuid> = tasks.iter().map(|(event, _)| rows::uuid(event.id)).collect();
+    let routes: Vec<&str> = tasks.iter().map(|(_, task)| &*task.route).collect();
+    let task_lanes: Vec<Option<Uuid>> =
+        tasks.iter().map(|(event, task)| task_lane(event, task)).collect();
+    let most: Vec<i32> = tasks.iter().map(|(_, task)| rows::max_attempts(task)).collect();
+    let errors: Vec<Option<&str>> = tasks.iter().map(|(event, _)| event.unreadable).collect();
+    let row = connection
         .query_typed(
-            include_str!("insert_event.sql"),
+            include_str!("insert.sql"),
             &[
-                (&seqs, Type::INT8_ARRAY),
                 (&ids, Type::UUID_ARRAY),
                 (&sources, Type::TEXT_ARRAY),
                 (&keys, Type::TEXT_ARRAY),
@@ -300,22 +243,104 @@ async fn insert_events(
                 (&sent, Type::TIMESTAMPTZ_ARRAY),
                 (&received, Type::TIMESTAMPTZ_ARRAY),
                 (&payloads, Type::TEXT_ARRAY),
+                (&task_ids, Type::UUID_ARRAY),
+                (&routes, Type::TEXT_ARRAY),
+                (&task_lanes, Type::UUID_ARRAY),
+                (&most, Type::INT4_ARRAY),
+                (&errors, Type::TEXT_ARRAY),
+                (&TOO_OLD, Type::TEXT),
             ],
         )
-        .await?;
-    let seqs = stored.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
-    Ok(seqs)
+        .await?
+        .pop()
+        .ok_or_else(|| StoreError::unavailable("the server gave no answer"))?;
+    Ok((row.try_get(0)?, row.try_get(1)?))
 }
 
-/// What goes with the events of a batch.
+fn task_lane(event: &NewEvent, task: &NewTask) -> Option<Uuid> {
+    let lane = event.lane.as_ref().filter(|_| task.ordered)?;
+    Some(Uuid::from_bytes(lane_id(&event.source, &task.route, lane.as_str())))
+}
+
+/// Says of each event what becomes of it, and what is to be noted of those that are not new.
+fn judge<'a>(plan: &Plan<'a>, known: &[Option<Vec<u8>>]) -> (Vec<Vec<Arrival>>, Further<'a>) {
+    let mut further = Further::default();
+    let known: HashMap<EventId, Option<&[u8]>> =
+        plan.first.iter().map(|event| event.id).zip(known.iter().map(Option::as_deref)).collect();
+    let mut met = HashMap::new();
+    let mut judge = |event: &'a NewEvent| {
+        // Within the batch, the first of a new event is what its repeats are compared with.
+        let stored =
+            known.get(&event.id).copied().flatten().or_else(|| met.get(&event.id).copied());
+        match stored {
+            None => {
+                met.insert(event.id, &event.digest[..]);
+                Arrival::New
+            }
+            Some(digest) => further.note(event, digest != event.digest),
+        }
+    };
+    let requests = plan.requests.iter();
+    let answers = requests.map(|request| request.iter().map(&mut judge).collect()).collect();
+    (answers, further)
+}
+
+/// What a batch says of events that are not new.
 #[derive(Default)]
-struct Written<'a> {
-    tasks: Vec<NewTaskRow<'a>>,
+struct Further<'a> {
     /// By event and whether it differs: how many.
-    arrivals: BTreeMap<(i64, bool), i64>,
+    arrivals: BTreeMap<(EventId, bool), i64>,
     /// Elements that differ, a few an event.
-    elements: Vec<(i64, &'a str)>,
+    elements: Vec<(EventId, &'a str)>,
     counts: BTreeMap<(&'a str, &'static str), i64>,
+}
+
+impl<'a> Further<'a> {
+    fn note(&mut self, event: &'a NewEvent, differs: bool) -> Arrival {
+        let kept = self.elements.iter().filter(|(id, _)| *id == event.id).count();
+        if differs && kept < KEPT {
+            let element = element::pointer(&event.payload, &event.element);
+            self.elements.push((event.id, element.unwrap_or(&event.payload)));
+        } else {
+            *self.arrivals.entry((event.id, differs)).or_default() += 1;
+        }
+        let word = if differs { "mismatch" } else { "duplicate" };
+        *self.counts.entry((&event.source, word)).or_default() += 1;
+        if differs { Arrival::Mismatch } else { Arrival::Duplicate }
+    }
+
+    async fn write(&self, connection: &Object) -> Result<(), Failed> {
+        if self.counts.is_empty() {
+            return Ok(());
+        }
+        let arrivals = self.arrivals.iter().map(|((id, differs), n)| (*id, *n, *differs, None));
+        let kept = self.elements.iter().map(|(id, element)| (*id, 1, true, Some(*element)));
+        let arrivals: Vec<(EventId, i64, bool, Option<&str>)> = arrivals.chain(kept).collect();
+        let ids: Vec<Uuid> = arrivals.iter().map(|row| rows::uuid(row.0)).collect();
+        let numbers: Vec<i64> = arrivals.iter().map(|row| row.1).collect();
+        let differ: Vec<bool> = arrivals.iter().map(|row| row.2).collect();
+        // What the server's text can't hold was refused before; an element of it may differ still.
+        let elements: Vec<Option<String>> =
+            arrivals.iter().map(|row| row.3.map(|text| text.replace('\0', "\u{fffd}"))).collect();
+        let sources: Vec<&str> = self.counts.keys().map(|(source, _)| *source).collect();
+        let words: Vec<&str> = self.counts.keys().map(|(_, word)| *word).collect();
+        let counts: Vec<i64> = self.counts.values().copied().collect();
+        connection
+            .query_typed(
+                include_str!("insert_again.sql"),
+                &[
+                    (&ids, Type::UUID_ARRAY),
+                    (&numbers, Type::INT8_ARRAY),
+                    (&differ, Type::BOOL_ARRAY),
+                    (&elements, Type::TEXT_ARRAY),
+                    (&sources, Type::TEXT_ARRAY),
+                    (&words, Type::TEXT_ARRAY),
+                    (&counts, Type::INT8_ARRAY),
+                ],
+            )
+            .await?;
+        Ok(())
+    }
 }
 
 /// A task on its way into the store.
@@ -329,126 +354,6 @@ pub(super) struct NewTaskRow<'a> {
     pub(super) max_attempts: i32,
     /// Why it is dead on arrival, if it is.
     pub(super) error: Option<&'static str>,
-}
-
-impl<'a> Written<'a> {
-    /// Says of each event what becomes of it.
-    fn judge(&mut self, plan: &Plan<'a>, known: &HashMap<EventId, Known>) -> Vec<Vec<Arrival>> {
-        let mut met = HashSet::new();
-        let mut judge = |event: &'a NewEvent| {
-            let stored = &known[&event.id];
-            let arrival = if stored.is_ours && met.insert(event.id) {
-                Arrival::New
-            } else if stored.digest == event.digest {
-                Arrival::Duplicate
-            } else {
-                Arrival::Mismatch
-            };
-            let word = match arrival {
-                Arrival::New => "new",
-                Arrival::Duplicate => "duplicate",
-                Arrival::Mismatch => "mismatch",
-            };
-            *self.counts.entry((&event.source, word)).or_default() += 1;
-            let differs = arrival == Arrival::Mismatch;
-            let kept = self.elements.iter().filter(|(seq, _)| *seq == stored.seq).count();
-            if differs && kept < KEPT {
-                let element = element::pointer(&event.payload, &event.element);
-                self.elements.push((stored.seq, element.unwrap_or(&event.payload)));
-            } else if arrival != Arrival::New {
-                *self.arrivals.entry((stored.seq, differs)).or_default() += 1;
-            }
-            arrival
-        };
-        plan.requests.iter().map(|request| request.iter().map(&mut judge).collect()).collect()
-    }
-
-    fn add_tasks(&mut self, new: &[(i64, &'a NewEvent)], pruned_until: Option<Timestamp>) {
-        for (seq, event) in new {
-            if event.tasks.is_empty() {
-                *self.counts.entry((&event.source, "unrouted")).or_default() += 1;
-            }
-            let error = dead_reason(event, pruned_until);
-            for task in &event.tasks {
-                let lane = event.lane.as_ref().filter(|_| task.ordered);
-                let lane_id = lane.map(|lane| {
-                    Uuid::from_bytes(lane_id(&event.source, &task.route, lane.as_str()))
-                });
-                if error.is_some() {
-                    *self.counts.entry((&event.source, "dead")).or_default() += 1;
-                }
-                self.tasks.push(NewTaskRow {
-                    seq: *seq,
-                    route: &task.route,
-                    id: rows::uuid(event.id),
-                    source: &event.source,
-                    lane_id,
-                    priority: event.priority as i16,
-                    max_attempts: i32::try_from(task.max_attempts).unwrap_or(i32::MAX),
-                    error,
-                });
-            }
-        }
-    }
-
-    /// Writes it, all statements at once.
-    async fn write(&self, connection: &Object) -> Result<(), Failed> {
-        let tasks = async {
-            if self.tasks.is_empty() {
-                return Ok(());
-            }
-            write_tasks(&***connection, &self.tasks).await.map(drop)
-        };
-        let arrivals = async {
-            if self.arrivals.is_empty() && self.elements.is_empty() {
-                return Ok(());
-            }
-            self.write_arrivals(connection).await
-        };
-        tokio::try_join!(tasks, arrivals, self.write_counts(connection))?;
-        Ok(())
-    }
-
-    async fn write_arrivals(&self, connection: &Object) -> Result<(), Failed> {
-        let rows = self.arrivals.iter().map(|((seq, differs), n)| (*seq, *n, *differs, None));
-        let kept = self.elements.iter().map(|(seq, element)| (*seq, 1, true, Some(*element)));
-        let rows: Vec<(i64, i64, bool, Option<&str>)> = rows.chain(kept).collect();
-        let seqs: Vec<i64> = rows.iter().map(|row| row.0).collect();
-        let counts: Vec<i64> = rows.iter().map(|row| row.1).collect();
-        let differ: Vec<bool> = rows.iter().map(|row| row.2).collect();
-        // What the server's text can't hold was refused before; an element of it may differ still.
-        let elements: Vec<Option<String>> =
-            rows.iter().map(|row| row.3.map(|text| text.replace('\0', "\u{fffd}"))).collect();
-        connection
-            .query_typed(
-                include_str!("insert_arrival.sql"),
-                &[
-                    (&seqs, Type::INT8_ARRAY),
-                    (&counts, Type::INT8_ARRAY),
-                    (&differ, Type::BOOL_ARRAY),
-                    (&elements, Type::TEXT_ARRAY),
-                ],
-            )
-            .await?;
-        Ok(())
-    }
-
-    async fn write_counts(&self, connection: &Object) -> Result<(), Failed> {
-        let sources: Vec<&str> = self.counts.keys().map(|(source, _)| *source).collect();
-        let words: Vec<&str> = self.counts.keys().map(|(_, word)| *word).collect();
-        let counts: Vec<i64> = self.counts.values().copied().collect();
-        connection
-            .query_typed(
-                include_str!("count.sql"),
-                &[
-                    (&sources, Type::TEXT_ARRAY),
-                    (&words, Type::TEXT_ARRAY),
-                    (&counts, Type::INT8_ARRAY),
-                ],
-            )
-            .await?;
-        Ok(())
-    }
 }
 
 /// Stores tasks and wakes their lanes; gives the numbers of the events of those that were not there.
@@ -486,11 +391,6 @@ pub(super) async fn write_tasks(
     };
     let (stored, ()) = tokio::try_join!(stored, wake)?;
     Ok(stored.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?)
-}
-
-/// Why the tasks of a new event are dead on arrival, if they are.
-fn dead_reason(event: &NewEvent, pruned_until: Option<Timestamp>) -> Option<&'static str> {
-    event.unreadable.or_else(|| too_old(event.priority, event.sent_at, pruned_until))
 }
 
 /// Why the tasks of an event are dead that the sender dates before the time up to which keys were

@@ -8,8 +8,17 @@ use super::pool::Pool;
 use crate::store::StoreError;
 
 /// Every migration in order; the last one is the version that this program writes.
-const MIGRATIONS: [&[&str]; 2] =
-    [&[include_str!("migrations/0001_first.sql")], &functions::MIGRATION];
+const MIGRATIONS: [&[&str]; 2] = [
+    &[
+        include_str!("migrations/0001_first.sql"),
+        include_str!("functions/insert_events.sql"),
+        include_str!("functions/insert_arrivals.sql"),
+        include_str!("functions/drain_wakes.sql"),
+        include_str!("functions/due_tasks.sql"),
+        include_str!("functions/finish_tasks.sql"),
+    ],
+    &functions::MIGRATION,
+];
 
 /// Brings the tables up to date, in one transaction under a lock, so that several nodes may start
 /// together.

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::time::Time;
 
 use crate::event::{Event, EventId, Priority};
-use crate::task::{Claim, State, Task, Token};
+use crate::task::{Claim, NewTask, State, Task, Token};
 
 /// Reads an event whose columns begin at `at`, its payload last.
 pub(super) fn event(row: &Row, at: usize) -> Result<Event, tokio_postgres::Error> {
@@ -104,6 +104,10 @@ pub(super) fn uuid(id: EventId) -> Uuid {
 
 pub(super) fn token(token: Token) -> Uuid {
     Uuid::from_bytes(*token.as_bytes())
+}
+
+pub(super) fn max_attempts(task: &NewTask) -> i32 {
+    i32::try_from(task.max_attempts).unwrap_or(i32::MAX)
 }
 
 /// A duration in seconds, to the millisecond as every store counts.

@@ -79,7 +79,7 @@ pub(super) async fn assign(pool: &Pool, tasks: &[(EventId, NewTask)]) -> Result<
                 source: &event.source,
                 lane_id,
                 priority: event.priority,
-                max_attempts: i32::try_from(task.max_attempts).unwrap_or(i32::MAX),
+                max_attempts: rows::max_attempts(task),
                 error,
             });
         }
@@ -129,7 +129,7 @@ pub(super) async fn reroute(
         let seqs: Vec<i64> = known.iter().map(|(event, _)| event.seq).collect();
         let routes: Vec<&str> = known.iter().map(|(_, task)| &*task.route).collect();
         let lanes: Vec<Option<Uuid>> = known.iter().map(|(event, _)| event.lane_id(to)).collect();
-        let (name, most) = (&*to.route, i32::try_from(to.max_attempts).unwrap_or(i32::MAX));
+        let (name, most) = (&*to.route, rows::max_attempts(to));
         let parameters: [Typed<'_>; 5] = [
             (&seqs, Type::INT8_ARRAY),
             (&routes, Type::TEXT_ARRAY),

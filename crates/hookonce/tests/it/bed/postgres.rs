@@ -51,6 +51,7 @@ impl Connection {
     }
 
     /// The first column of each row.
+    #[allow(dead_code, reason = "a benchmark that uses this file asks nothing")]
     pub(crate) fn texts(&self, sql: &str) -> Vec<String> {
         self.try_run(sql).unwrap()
     }

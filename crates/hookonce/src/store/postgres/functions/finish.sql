@@ -2,6 +2,13 @@
 create function hookonce.finish(id uuid, route text, token uuid) returns void
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+-- Planned while the tables may be empty, and kept when they are not: there is one way to each row.
+set plan_cache_mode = force_generic_plan
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 begin
   perform hookonce.end_attempt(

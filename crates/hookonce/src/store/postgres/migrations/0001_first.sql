@@ -112,6 +112,9 @@ create index tasks_due on hookonce.tasks (route, priority, source, due_at, seq)
 
 create index tasks_lease on hookonce.tasks (lease_until) where state = 'claimed';
 
+-- What a claim is read back by whose answer was lost.
+create index tasks_token on hookonce.tasks (token) where token is not null;
+
 create index tasks_dead on hookonce.tasks (seq, route) where state = 'dead';
 
 create table hookonce.attempts (

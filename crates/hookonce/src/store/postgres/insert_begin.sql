@@ -1,5 +1,0 @@
--- Begins a batch: nobody's open transaction holds it up for long, and what it commits is durable.
-begin;
-set local lock_timeout = '500ms';
-select set_config('synchronous_commit', 'on', true)
-where current_setting('synchronous_commit') in ('off', 'local')
