@@ -7,8 +7,10 @@
 
 mod batch;
 mod claim;
+mod effect;
 mod error;
 mod finish;
+mod functions;
 mod insert;
 mod listen;
 mod migrate;
@@ -41,6 +43,9 @@ use super::{
 };
 use crate::event::{EventId, NewEvent};
 use crate::task::{Claim, NewTask, Outcome, StepState, TaskId, Token};
+
+/// The client of this store, for who writes with [`PostgresStore::finish_in`].
+pub use tokio_postgres;
 
 /// How a store's database is reached.
 #[derive(Debug, Clone)]
@@ -88,6 +93,12 @@ impl PostgresStore {
         listen::start(&mut running, &pool, &options, &due)?;
         let (turn, walk) = (Mutex::default(), tokio::sync::Mutex::default());
         Ok(Self { pool, inserts, finishes, extends, due, turn, walk, running })
+    }
+
+    /// Gives what a person has to run who may make roles, before workers in other languages can call
+    /// the SQL functions as members of the role `hookonce_worker`; `None` where they can.
+    pub async fn worker_grants(&self) -> Result<Option<&'static str>, StoreError> {
+        functions::ungranted(&self.pool).await
     }
 }
 

@@ -14,7 +14,7 @@ use hookonce::task::{Claim, NewTask, TaskId, Token};
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
-use postgres::{Connection, Database};
+pub(crate) use postgres::{Connection, Database};
 
 /// Makes a test of each store from one body: `store_test!(name, |bed| async move { … })`.
 macro_rules! store_test {
