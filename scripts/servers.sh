@@ -63,6 +63,8 @@ max_connections = 400
 shared_buffers = 64MB
 TEXT
 as_server "$binaries/pg_ctl" -D "$work/data" -l "$work/log" -w start >/dev/null
+# For tests that start and stop a server of their own.
+export HOOKONCE_TEST_POSTGRES_BIN=$binaries
 export HOOKONCE_TEST_POSTGRES=postgres://postgres@127.0.0.1:$port
 
 # Transaction mode, and two connections a database: what relies on a session breaks soon.

@@ -10,6 +10,7 @@ mod batch;
 mod claim;
 mod connector;
 mod error;
+mod fate;
 mod finish;
 mod insert;
 mod listen;

@@ -48,6 +48,18 @@ impl Failed {
         }
     }
 
+    /// Whether, at a commit, nobody knows what became of it.
+    pub(super) fn leaves_unknown(&self) -> bool {
+        match self {
+            Self::Database(error) => match error.code() {
+                Some(code) => ["08", "57"].contains(&&code.code()[..2]),
+                None => is_broken(error),
+            },
+            Self::NoConnection(_) => true,
+            Self::Told(_) => false,
+        }
+    }
+
     /// Whether somebody's open transaction holds the very key that is to be stored.
     pub(super) fn is_a_lock(&self) -> bool {
         matches!(self, Self::Database(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE))

@@ -97,7 +97,8 @@ async fn store_refused(pool: &Pool, batch: Vec<Request>) {
             }
         }
         let plan = Plan::of(&[&ask.what]);
-        let stored = again!(insert(pool, &plan, &mut Drawn::default()).await);
+        let mut drawn = Drawn::default();
+        let stored = again!(insert(pool, &plan, &mut drawn).await);
         ask.answer(stored.map(|mut answers| answers.remove(0)));
     }
 }
