@@ -104,7 +104,7 @@ async fn take(
     if picked.is_empty() {
         return Ok(Vec::new());
     }
-    let taken = connection
+    let rows = connection
         .query_typed(
             include_str!("claim.sql"),
             &[
@@ -116,7 +116,7 @@ async fn take(
             ],
         )
         .await?;
-    let mut claims = read(&taken, order.token, false)?;
+    let mut claims = read(&rows, order.token, false)?;
     // A first attempt has no steps behind it.
     let later = claims.iter_mut().filter(|claim| claim.epoch > 1).collect();
     remember_steps(connection, later).await?;
@@ -152,8 +152,8 @@ pub(super) async fn reap(
         }
         let parameters =
             [(&uuid as _, Type::UUID), (&lease as _, Type::FLOAT8), (&limit as _, Type::INT8)];
-        let taken = pool.query(include_str!("reap.sql"), &parameters).await?;
-        read(&taken, token, true)
+        let rows = pool.query(include_str!("reap.sql"), &parameters).await?;
+        read(&rows, token, true)
     })
 }
 

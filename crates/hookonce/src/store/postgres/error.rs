@@ -74,7 +74,7 @@ impl Failed {
 
 /// Whether the connection broke, so that nobody knows what became of the last words on it.
 fn is_broken(error: &Error) -> bool {
-    error.is_closed() || error.source().is_some_and(|source| source.is::<std::io::Error>())
+    error.is_closed() || error.source().is_some_and(<dyn std::error::Error>::is::<std::io::Error>)
 }
 
 impl From<Error> for Failed {

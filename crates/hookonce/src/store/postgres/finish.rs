@@ -229,7 +229,7 @@ pub(super) async fn record_step(
         (&state, Type::TEXT),
         (&result, Type::TEXT),
     ];
-    held(again!(pool.query(include_str!("record_step.sql"), &parameters).await)?)
+    held(&again!(pool.query(include_str!("record_step.sql"), &parameters).await)?)
 }
 
 /// Gives a claim back.
@@ -265,7 +265,7 @@ pub(super) async fn release(
     if is_released? { Ok(()) } else { Err(StoreError::Lost) }
 }
 
-fn held(changed: Vec<Row>) -> Result<(), StoreError> {
+fn held(changed: &[Row]) -> Result<(), StoreError> {
     if changed.is_empty() { Err(StoreError::Lost) } else { Ok(()) }
 }
 

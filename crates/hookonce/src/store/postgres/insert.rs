@@ -201,7 +201,7 @@ async fn insert_within(
             let sql = include_str!("insert_draw.sql");
             Ok(connection.query_typed(sql, &[(&n, Type::INT8)]).await?)
         };
-        let (_, numbers) = tokio::try_join!(look, numbers)?;
+        let ((), numbers) = tokio::try_join!(look, numbers)?;
         for row in numbers {
             drawn.0.push(row.try_get(0)?);
         }

@@ -7,7 +7,7 @@ use tokio_postgres::{NoTls, SimpleQueryMessage};
 
 /// Where the tests' server is; `scripts/servers.sh` starts it and says so.
 const SERVER: &str = "HOOKONCE_TEST_POSTGRES";
-/// And the PgBouncer in front of it, in transaction mode.
+/// And the `PgBouncer` in front of it, in transaction mode.
 const BOUNCER: &str = "HOOKONCE_TEST_PGBOUNCER";
 
 /// A database that goes when it is dropped.
@@ -26,13 +26,15 @@ impl Database {
         Self { url: format!("{server}/{name}"), name, server }
     }
 
-    /// Its address through PgBouncer.
+    /// Its address through `PgBouncer`.
     pub(crate) fn pooled_url(&self) -> String {
         format!("{}/{}", address(BOUNCER), self.name)
     }
 }
 
-fn address(variable: &str) -> String {
+/// What the test command says under this name.
+#[expect(clippy::disallowed_methods, reason = "the servers are started outside")]
+pub(crate) fn address(variable: &str) -> String {
     std::env::var(variable).unwrap_or_else(|_| {
         panic!("`{variable}` is not set: run `scripts/servers.sh cargo test …`")
     })
@@ -46,7 +48,10 @@ impl Drop for Database {
 }
 
 /// A connection that can be used from anywhere, since it waits on a thread of its own.
-pub(crate) struct Connection(mpsc::Sender<(String, mpsc::Sender<Result<Vec<String>, String>>)>);
+pub(crate) struct Connection(mpsc::Sender<Asked>);
+
+/// A statement, and where its answer goes.
+type Asked = (String, mpsc::Sender<Result<Vec<String>, String>>);
 
 impl Connection {
     pub(crate) fn open(url: &str) -> Self {
@@ -73,7 +78,7 @@ impl Connection {
     }
 }
 
-fn serve(url: &str, asked: &mpsc::Receiver<(String, mpsc::Sender<Result<Vec<String>, String>>)>) {
+fn serve(url: &str, asked: &mpsc::Receiver<Asked>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();

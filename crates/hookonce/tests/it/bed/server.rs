@@ -7,6 +7,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::postgres::address;
+
 /// Where its programs are; `scripts/servers.sh` says so.
 const PROGRAMS: &str = "HOOKONCE_TEST_POSTGRES_BIN";
 
@@ -107,10 +109,7 @@ impl Server {
     }
 
     fn try_run(&self, program: &str, arguments: &[&str]) -> bool {
-        let programs = std::env::var(PROGRAMS).unwrap_or_else(|_| {
-            panic!("`{PROGRAMS}` is not set: run `scripts/servers.sh cargo test …`")
-        });
-        let mut command = Command::new(Path::new(&programs).join(program));
+        let mut command = Command::new(Path::new(&address(PROGRAMS)).join(program));
         command.args(arguments).current_dir(self.dir.path());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         if let Some((user, group)) = other_user() {

@@ -42,7 +42,8 @@ async fn a_busy_node_has_as_many_connections_as_it_may_and_an_idle_one_two() {
     // What is done at one time waits a moment for the one that is open.
     for _ in 0..20 {
         let (counts, ready) = tokio::join!(store.counts(), store.ready());
-        (counts.unwrap(), ready.unwrap());
+        counts.unwrap();
+        ready.unwrap();
         assert!(count(&sql, OURS) <= 3);
     }
 }
