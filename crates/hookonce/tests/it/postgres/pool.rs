@@ -49,7 +49,6 @@ async fn a_busy_node_has_as_many_connections_as_it_may_and_an_idle_one_two() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-/// Fails when `Connection` gives its wire back whether a transaction `is_open` or not.
 async fn a_transaction_that_nobody_waits_for_any_more_ends_with_its_connection() {
     let database = Database::make();
     let store = open(&database).await;
@@ -88,6 +87,7 @@ async fn a_transaction_that_nobody_waits_for_any_more_ends_with_its_connection()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+/// Fails when `Connection` gives its wire back whether a transaction `is_open` or not.
 async fn a_statement_that_nobody_waits_for_holds_no_connection() {
     let database = Database::make();
     let options = PostgresOptions { connections: 2, ..PostgresOptions::new(&database.url) };

@@ -74,13 +74,17 @@ impl Encrypted {
         }
     }
 
+    /// A connection by the socket, which lets everybody in.
+    fn sql(&self) -> Connection {
+        let folder = self.root.rsplit_once('/').unwrap().0;
+        let port = self.server.port;
+        Connection::open(&format!("postgres://postgres@/postgres?host={folder}&port={port}"))
+    }
+
     /// Whether every connection of ours is encrypted.
     async fn is_encrypted(&self, store: &PostgresStore) -> bool {
         store.ready().await.unwrap();
-        let folder = self.root.rsplit_once('/').unwrap().0;
-        let socket =
-            format!("postgres://postgres@/postgres?host={folder}&port={}", self.server.port);
-        let sql = Connection::open(&socket);
+        let sql = self.sql();
         let all = "select bool_and(ssl) from pg_stat_ssl join pg_stat_activity using (pid) \
                    where application_name = 'hookonce'";
         sql.texts(all) == ["t"]
@@ -165,4 +169,38 @@ async fn a_certificate_that_vouches_for_itself_is_trusted_by_its_file() {
     assert!(encrypted.is_encrypted(&store).await);
     let said = encrypted.open("other.host", &full).await.err().unwrap();
     assert!(said.contains("for another host"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_password_is_taken_from_where_it_is_and_a_wrong_one_is_told() {
+    let encrypted = Encrypted::start();
+    let server = &encrypted.server;
+    encrypted.sql().run("alter user postgres password 'hunter2'");
+    server.let_in("local all all trust\nhostssl all all all scram-sha-256\n");
+    let port = server.port;
+    let url = |user: &str, rest: &str| {
+        format!("postgres://{user}@localhost:{port}/postgres?hostaddr=127.0.0.1&{rest}")
+    };
+    let wrong = server.write("wrong", "*:*:*:*:hunter3");
+    let right = server.write("right", &format!("localhost:{port}:postgres:postgres:hunter2\n"));
+    let with = |url: String, password: Option<&str>, passfile: Option<&String>| PostgresOptions {
+        password: password.map(str::to_owned),
+        passfile: passfile.map(Into::into),
+        ..PostgresOptions::new(url)
+    };
+    let passfile = format!("passfile={right}&sslmode=require&channel_binding=require");
+    for options in [
+        with(url("postgres:hunter2", ""), Some("hunter3"), Some(&wrong)),
+        with(url("postgres", ""), Some("hunter2"), Some(&wrong)),
+        with(url("postgres", ""), None, Some(&right)),
+        with(url("postgres", &passfile), None, Some(&wrong)),
+    ] {
+        PostgresStore::open(options).await.unwrap();
+    }
+    let refused =
+        message(PostgresStore::open(with(url("postgres", ""), Some("hunter3"), None)).await);
+    assert!(refused.contains("doesn't let this user in"), "{refused}");
+    let missing = message(PostgresStore::open(with(url("postgres", ""), None, None)).await);
+    assert!(missing.contains("password missing"), "{missing}");
+    assert!(!refused.contains("hunter") && !missing.contains("hunter"));
 }
