@@ -5,15 +5,19 @@
 //! (`drain`), so that nothing that is acked ever waits for a worker's open transaction. No connection
 //! is held while a step runs.
 
+mod address;
 mod batch;
 mod claim;
+mod connector;
 mod effect;
 mod error;
+mod fate;
 mod finish;
 mod functions;
 mod insert;
 mod listen;
 mod migrate;
+mod passfile;
 mod pool;
 mod prune;
 mod read;
@@ -21,8 +25,10 @@ mod rows;
 mod statement;
 mod steer;
 mod time;
+mod tls;
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -48,10 +54,16 @@ use crate::task::{Claim, NewTask, Outcome, StepState, TaskId, Token};
 pub use tokio_postgres;
 
 /// How a store's database is reached.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct PostgresOptions {
-    /// `postgres://user:password@host:port/database?sslmode=…`.
+    /// `postgres://user:password@host:port/database?sslmode=…`, as libpq takes it. Among several hosts
+    /// the one is looked for that takes writes.
     pub url: String,
+    /// The password, where the address has none.
+    pub password: Option<String>,
+    /// A file of passwords in libpq's format, for where neither has one. `passfile=` in the address
+    /// goes first.
+    pub passfile: Option<PathBuf>,
     /// How many connections are open at once under load, beside one for leases and one that listens.
     pub connections: usize,
     /// Where notifications are listened to, if not at `url`: behind `PgBouncer` in transaction mode
@@ -62,7 +74,19 @@ pub struct PostgresOptions {
 impl PostgresOptions {
     /// The defaults for this database.
     pub fn new(url: impl Into<String>) -> Self {
-        Self { url: url.into(), connections: 8, listen_url: None }
+        let url = url.into();
+        Self { url, password: None, passfile: None, connections: 8, listen_url: None }
+    }
+}
+
+impl fmt::Debug for PostgresOptions {
+    /// Without the addresses: they may hold a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { passfile, connections, .. } = self;
+        f.debug_struct("PostgresOptions")
+            .field("passfile", passfile)
+            .field("connections", connections)
+            .finish_non_exhaustive()
     }
 }
 
@@ -72,7 +96,10 @@ pub struct PostgresStore {
     inserts: Batcher<Vec<NewEvent>, Vec<Arrival>>,
     finishes: Batcher<Ending, ()>,
     extends: Batcher<(Claim, Duration), ()>,
+    /// Notified here when tasks may have become due.
     due: Arc<Notify>,
+    /// Notified when they may, here or on another node.
+    woken: Arc<Notify>,
     turn: Mutex<Turn>,
     walk: tokio::sync::Mutex<Walk>,
     /// What gathers batches and listens; ends with the store.
@@ -85,14 +112,15 @@ impl PostgresStore {
     pub async fn open(options: PostgresOptions) -> Result<Self, StoreError> {
         let pool = Arc::new(Pool::new(&options)?);
         migrate::run(&pool).await?;
-        let due = Arc::new(Notify::new());
+        let (due, woken) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let mut running = JoinSet::new();
+        pool.start_closing(&mut running);
         let inserts = insert::start(&mut running, &pool, &due);
         let finishes = finish::start_finishes(&mut running, &pool, &due);
         let extends = finish::start_extends(&mut running, &pool);
-        listen::start(&mut running, &pool, &options, &due)?;
+        listen::start(&mut running, &pool, &options, &due, &woken)?;
         let (turn, walk) = (Mutex::default(), tokio::sync::Mutex::default());
-        Ok(Self { pool, inserts, finishes, extends, due, turn, walk, running })
+        Ok(Self { pool, inserts, finishes, extends, due, woken, turn, walk, running })
     }
 
     /// Gives what a person has to run who may make roles, before workers in other languages can call
@@ -244,7 +272,7 @@ impl Store for PostgresStore {
     }
 
     async fn wait(&self) {
-        self.due.notified().await;
+        self.woken.notified().await;
     }
 
     async fn ready(&self) -> Result<(), StoreError> {

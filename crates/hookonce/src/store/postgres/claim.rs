@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use deadpool_postgres::Object;
 use jiff::Timestamp;
 use tokio_postgres::types::Type;
 use tokio_postgres::{GenericClient, Row};
@@ -25,36 +24,23 @@ pub(super) async fn claim(
     again!({
         let connection = pool.get().await?;
         // All at once: they are done one after the other, and each sees what the one before did.
-        let asked = async {
-            tokio::try_join!(
-                claimed_before(&**connection, order.token),
-                drain(&**connection, order.limit),
-                async { Ok(connection.batch_execute("begin").await?) },
-                due(&**connection, order),
-            )
-        };
-        let (before, (), (), due) = match asked.await {
-            Ok(asked) => asked,
-            Err(failed) => {
-                // Its transaction may have begun.
-                drop(Object::take(connection));
-                return Err(failed);
-            }
-        };
-        let claimed = async {
-            if !before.is_empty() {
-                return claimed(&**connection, &before, order.token).await;
-            }
+        let (before, (), (), due) = tokio::try_join!(
+            claimed_before(&**connection, order.token),
+            drain(&**connection, order.limit),
+            connection.begin("begin"),
+            due(&**connection, order),
+        )?;
+        let claims = if before.is_empty() {
             let picked = {
                 let mut turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
                 pick(due, &mut turn, order)
             };
-            take(&**connection, order, &picked).await
+            take(&**connection, order, &picked).await?
+        } else {
+            claimed(&**connection, &before, order.token).await?
         };
-        let claims = claimed.await;
-        let end = if claims.is_ok() { "commit" } else { "rollback" };
-        connection.batch_execute(end).await?;
-        claims
+        connection.end("commit").await?;
+        Ok(claims)
     })
 }
 
@@ -114,7 +100,7 @@ async fn take(
     if picked.is_empty() {
         return Ok(Vec::new());
     }
-    let taken = connection
+    let rows = connection
         .query_typed(
             include_str!("claim.sql"),
             &[
@@ -126,7 +112,7 @@ async fn take(
             ],
         )
         .await?;
-    let mut claims = read(&taken, order.token, false)?;
+    let mut claims = read(&rows, order.token, false)?;
     // A first attempt has no steps behind it.
     let later = claims.iter_mut().filter(|claim| claim.epoch > 1).collect();
     remember_steps(connection, later).await?;
@@ -149,11 +135,23 @@ pub(super) async fn reap(
     let uuid = rows::token(token);
     let lease = rows::seconds(lease);
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut is_repeated = false;
     again!({
+        if std::mem::replace(&mut is_repeated, true) {
+            let connection = pool.get().await?;
+            let before = claimed_before(&**connection, token).await?;
+            if !before.is_empty() {
+                let mut repeated = claimed(&**connection, &before, token).await?;
+                for claim in &mut repeated {
+                    claim.reaped = true;
+                }
+                return Ok(repeated);
+            }
+        }
         let parameters =
             [(&uuid as _, Type::UUID), (&lease as _, Type::FLOAT8), (&limit as _, Type::INT8)];
-        let taken = pool.query(include_str!("reap.sql"), &parameters).await?;
-        read(&taken, token, true)
+        let rows = pool.query(include_str!("reap.sql"), &parameters).await?;
+        read(&rows, token, true)
     })
 }
 

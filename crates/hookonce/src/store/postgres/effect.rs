@@ -5,6 +5,7 @@ use tokio_postgres::types::Type;
 
 use super::PostgresStore;
 use super::error::Failed;
+use super::fate;
 use super::finish::{self, Ending};
 use super::pool::{Pool, Typed};
 use super::rows;
@@ -22,8 +23,7 @@ impl PostgresStore {
     /// [`StoreError::Statement`] of its own.
     ///
     /// Fails with [`StoreError::Lost`], without running `effect`, where the claim is lost: return, for
-    /// nothing more can be written. Every other error has left nothing behind, unless the connection
-    /// broke at the commit; [`Failure::of_store`](crate::step::Failure::of_store) says what it means
+    /// nothing more can be written. Every other error has left nothing behind; [`Failure::of_store`](crate::step::Failure::of_store) says what it means
     /// for the task.
     ///
     /// ```no_run
@@ -68,7 +68,8 @@ where
     F: AsyncFnOnce(&Transaction<'_>) -> Result<(), StoreError>,
 {
     let mut connection = pool.get().await?;
-    let transaction = connection.transaction().await.map_err(Failed::from)?;
+    let transaction = connection.transaction().await?;
+    let number = fate::number(&transaction).await?;
     let (seq, route, token) = (claim.event.seq, &*claim.route, rows::token(claim.token));
     let parameters: [Typed<'_>; 3] =
         [(&seq, Type::INT8), (&route, Type::TEXT), (&token, Type::UUID)];
@@ -80,12 +81,16 @@ where
     let ending = Ending::new(claim, &Outcome::Completed);
     finish::finish(&[&ending], &*transaction).await?;
     // A constraint may be checked only here.
-    transaction.commit().await.map_err(refused)
+    let committed = fate::commit(pool, transaction, &number).await;
+    Ok(committed.map_err(|failed| match failed {
+        Failed::Database(error) => refused(error),
+        failed => failed,
+    })?)
 }
 
 impl From<tokio_postgres::Error> for StoreError {
     /// What an error means of a caller's own statement that shares a transaction with a finish.
     fn from(error: tokio_postgres::Error) -> Self {
-        refused(error)
+        refused(error).into()
     }
 }

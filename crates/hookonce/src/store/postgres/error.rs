@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
+use super::tls;
 use crate::store::StoreError;
 
 /// How often a transaction is tried that the server or the connection broke off.
@@ -47,6 +48,18 @@ impl Failed {
         }
     }
 
+    /// Whether, at a commit, nobody knows what became of it.
+    pub(super) fn leaves_unknown(&self) -> bool {
+        match self {
+            Self::Database(error) => match error.code() {
+                Some(code) => ["08", "57"].contains(&&code.code()[..2]),
+                None => is_broken(error),
+            },
+            Self::NoConnection(_) => true,
+            Self::Told(_) => false,
+        }
+    }
+
     /// Whether somebody's open transaction holds the very key that is to be stored.
     pub(super) fn is_a_lock(&self) -> bool {
         matches!(self, Self::Database(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE))
@@ -61,7 +74,7 @@ impl Failed {
 
 /// Whether the connection broke, so that nobody knows what became of the last words on it.
 fn is_broken(error: &Error) -> bool {
-    error.is_closed() || error.source().is_some_and(|source| source.is::<std::io::Error>())
+    error.is_closed() || error.source().is_some_and(<dyn std::error::Error>::is::<std::io::Error>)
 }
 
 impl From<Error> for Failed {
@@ -85,10 +98,7 @@ impl From<Failed> for StoreError {
                  senders will try again"
             )),
             Failed::Database(error) => {
-                let said = error.as_db_error().map_or_else(
-                    || with_cause(&error),
-                    |said| format!("{} ({})", said.message(), said.code().code()),
-                );
+                let said = explained(&error);
                 let advice = match error.code() {
                     Some(code) if *code == SqlState::DISK_FULL => {
                         "the database's disk is full: free some space, senders will try again"
@@ -99,6 +109,14 @@ impl From<Failed> for StoreError {
                     }
                     Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => {
                         "the database refused this user: grant it the schema `hookonce`"
+                    }
+                    Some(code) if *code == SqlState::TOO_MANY_CONNECTIONS => {
+                        "the database has no place for another connection: raise its \
+                         `max_connections`, or use fewer"
+                    }
+                    Some(code) if code.code().starts_with("28") => {
+                        "the database doesn't let this user in: see its user, password, \
+                         certificate and `pg_hba.conf`"
                     }
                     Some(_) => "the database refused",
                     None => "the connection to the database broke; it is tried again",
@@ -112,7 +130,14 @@ impl From<Failed> for StoreError {
     }
 }
 
-fn with_cause(error: &Error) -> String {
+/// What the server, or else the connection, has to say.
+pub(super) fn explained(error: &Error) -> String {
+    if let Some(said) = error.as_db_error() {
+        return format!("{} ({})", said.message(), said.code().code());
+    }
+    if let Some(cause) = tls::cause(error) {
+        return tls::explained(cause);
+    }
     error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
 }
 

@@ -9,7 +9,7 @@ use super::pool::Pool;
 use crate::store::StoreError;
 
 /// The migration that makes them.
-pub(super) const MIGRATION: [&str; 35] = [
+pub(super) const MIGRATION: [&str; 33] = [
     include_str!("functions/receive.sql"),
     include_str!("functions/claim.sql"),
     include_str!("functions/extend.sql"),
@@ -28,10 +28,8 @@ pub(super) const MIGRATION: [&str; 35] = [
     include_str!("functions/glob_matches.sql"),
     include_str!("functions/lane_id.sql"),
     include_str!("functions/reap.sql"),
-    include_str!("functions/drain.sql"),
     include_str!("functions/take.sql"),
     include_str!("functions/candidates.sql"),
-    include_str!("functions/lock_lane.sql"),
     include_str!("functions/repair.sql"),
     include_str!("functions/json_of.sql"),
     include_str!("functions/held.sql"),

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use deadpool_postgres::Object;
 use jiff::Timestamp;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -12,8 +11,9 @@ use tokio_postgres::types::Type;
 use uuid::Uuid;
 
 use super::batch::{Ask, Batcher};
-use super::error::{Failed, Tries, again};
-use super::pool::{Pool, Typed};
+use super::error::{Failed, again};
+use super::fate::{self, Number};
+use super::pool::{Connection, Pool, Typed};
 use super::rows;
 use super::time::Time;
 use crate::element;
@@ -105,9 +105,9 @@ async fn store_refused(pool: &Pool, batch: Vec<Request>) {
 async fn try_alone(pool: &Pool, event: &[NewEvent]) -> Result<(), Failed> {
     let plan = Plan::of(&[event]);
     let connection = pool.get().await?;
-    connection.batch_execute("begin").await?;
+    connection.begin("begin").await?;
     let tried = insert_events(&connection, &plan).await;
-    connection.batch_execute("rollback").await?;
+    connection.end("rollback").await?;
     tried.map(drop)
 }
 
@@ -153,45 +153,25 @@ impl<'a> Plan<'a> {
 /// Stores the events of several requests in one transaction.
 async fn insert(pool: &Pool, plan: &Plan<'_>) -> Result<Vec<Vec<Arrival>>, Failed> {
     let connection = pool.get().await?;
-    let begin = async { Ok(connection.batch_execute("begin").await?) };
     let inserted = async {
-        let ((), (xid, known)) = tokio::try_join!(begin, insert_events(&connection, plan))?;
+        let begin = connection.begin("begin");
+        let ((), (number, known)) = tokio::try_join!(begin, insert_events(&connection, plan))?;
         let (answers, further) = judge(plan, &known);
         further.write(&connection).await?;
-        Ok((xid, answers))
+        Ok((number, answers))
     };
     match inserted.await {
-        Ok((xid, answers)) => match connection.batch_execute("commit").await {
+        Ok((number, answers)) => match connection.end("commit").await {
             Ok(()) => Ok(answers),
-            Err(error) => {
-                let failed = Failed::from(error);
-                drop(Object::take(connection));
-                if was_committed(pool, xid).await? { Ok(answers) } else { Err(failed) }
+            Err(failed) => {
+                drop(connection);
+                fate::learn(pool, failed, &number).await.map(|()| answers)
             }
         },
         Err(failed) => {
             // A connection that can't even do this is not used again.
-            if connection.batch_execute("rollback").await.is_err() {
-                drop(Object::take(connection));
-            }
+            let _ = connection.end("rollback").await;
             Err(failed)
-        }
-    }
-}
-
-/// Says what became of a transaction whose commit was not answered.
-async fn was_committed(pool: &Pool, xid: i64) -> Result<bool, Failed> {
-    let mut tries = Tries::default();
-    loop {
-        let found = pool.query(include_str!("committed.sql"), &[(&xid, Type::INT8)]).await;
-        match found {
-            Ok(found) => match found.first().map(|row| row.try_get(0)).transpose()? {
-                Some("committed") => return Ok(true),
-                Some("in progress") if tries.next().await => {}
-                _ => return Ok(false),
-            },
-            Err(failed) if failed.may_pass() && tries.next().await => {}
-            Err(failed) => return Err(failed),
         }
     }
 }
@@ -199,9 +179,9 @@ async fn was_committed(pool: &Pool, xid: i64) -> Result<bool, Failed> {
 /// Stores what is new; gives the number of the transaction and the digests of what is known, by the
 /// place of its event in the plan.
 async fn insert_events(
-    connection: &Object,
+    connection: &Connection,
     plan: &Plan<'_>,
-) -> Result<(i64, Vec<Option<Vec<u8>>>), Failed> {
+) -> Result<(Number, Vec<Option<Vec<u8>>>), Failed> {
     let events = || plan.first.iter().copied();
     let ids: Vec<Uuid> = events().map(|event| rows::uuid(event.id)).collect();
     let sources: Vec<&str> = events().map(|event| &*event.source).collect();
@@ -254,7 +234,7 @@ async fn insert_events(
         .await?
         .pop()
         .ok_or_else(|| StoreError::unavailable("the server gave no answer"))?;
-    Ok((row.try_get(0)?, row.try_get(1)?))
+    Ok((Number::of(&row)?, row.try_get(1)?))
 }
 
 fn task_lane(event: &NewEvent, task: &NewTask) -> Option<Uuid> {
@@ -309,7 +289,7 @@ impl<'a> Further<'a> {
         if differs { Arrival::Mismatch } else { Arrival::Duplicate }
     }
 
-    async fn write(&self, connection: &Object) -> Result<(), Failed> {
+    async fn write(&self, connection: &Connection) -> Result<(), Failed> {
         if self.counts.is_empty() {
             return Ok(());
         }

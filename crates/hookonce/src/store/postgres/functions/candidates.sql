@@ -51,15 +51,17 @@ begin
     select next.seq, next.route, w.lane_id, next.priority, e.received_at as at
     from (select distinct lane_id from (select lane_id from hookonce.wakes limit 65536) k) w
     cross join lateral (
-      select seq, route, priority
+      -- In the order of the one index that has it: no other finds the first without the others.
+      select lane_id, seq, route, priority
       from hookonce.tasks
-      where lane_id = w.lane_id
-        and state = 'pending' and due_at is null
-      order by seq
+      where state = 'pending' and due_at is null
+        and (lane_id, seq) >= (w.lane_id, 0::bigint)
+      order by lane_id, seq
       limit 1
     ) next
     join hookonce.events e on e.seq = next.seq
-    where next.route = any(candidates.routes)
+    where next.lane_id = w.lane_id
+      and next.route = any(candidates.routes)
       and not exists (
         select 1
         from hookonce.tasks h

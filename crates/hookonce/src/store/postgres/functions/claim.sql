@@ -27,7 +27,7 @@ begin
   perform hookonce.reap(claim.routes, claim.max);
   -- Where nobody else drains, the list would become too long to look through.
   if (select count(*) from (select 1 from hookonce.wakes limit 2048) w) = 2048 then
-    perform hookonce.drain();
+    perform hookonce.drain_wakes(256);
   end if;
   for round in 1..2 loop
     select array_agg(t.seq), array_agg(t.route)

@@ -1,5 +1,5 @@
--- Gives lanes without a head their next one: those that may have lost theirs, a few at a time, in a
--- transaction of its own.
+-- Gives lanes that may have no head their next one, up to so many; a lane that somebody else is at stays
+-- woken.
 create or replace function hookonce.drain_wakes(most bigint) returns void
 language plpgsql
 -- Planned while the tables may be empty, and kept when they are not: there is one way to each row.
@@ -14,25 +14,28 @@ declare
   woken uuid[];
   rows tid[];
   lanes uuid[];
+  wide bigint := 2048;
 begin
-  -- What a crash undoes of it is still to be done, and then done.
-  perform set_config('synchronous_commit', 'off', true);
+  loop
+    select array_agg(w.lane_id), array_agg(w.ctid)
+    into woken, rows
+    from (select lane_id, ctid from hookonce.wakes limit wide) w;
 
-  select array_agg(w.lane_id), array_agg(w.ctid)
-  into woken, rows
-  from (select lane_id, ctid from hookonce.wakes limit 2048) w;
-  if woken is null then
-    return;
-  end if;
-
-  -- Locked before the lanes are looked at: what is seen then was committed before. A lane that
-  -- somebody else has locked stays woken, so that nobody waits for a worker's open transaction.
-  lanes := array(
-    select w.lane_id
-    from (select distinct d.lane_id from unnest(woken) as d (lane_id)) w
-    where pg_try_advisory_xact_lock(('x' || right(w.lane_id::text, 12))::bit(48)::bigint)
-    limit least(most, 256)
-  );
+    -- Locked before the lanes are looked at: what is seen then was committed before. Nobody waits for
+    -- a worker's open transaction.
+    lanes := array(
+      select w.lane_id
+      from (select distinct d.lane_id from unnest(woken) as d (lane_id)) w
+      where hookonce.lock_lane(w.lane_id)
+      limit least(most, 256)
+    );
+    exit when cardinality(lanes) > 0;
+    if woken is null or cardinality(woken) < wide then
+      return;
+    end if;
+    -- Somebody holds all of these: others may be behind them.
+    wide := wide * 8;
+  end loop;
 
   delete from hookonce.wakes
   where ctid = any (

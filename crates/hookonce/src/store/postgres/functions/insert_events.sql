@@ -8,7 +8,7 @@ create or replace function hookonce.insert_events(
   sent_ats timestamptz[], received_ats timestamptz[], payloads text[],
   task_ids uuid[], task_routes text[], task_lanes uuid[], task_max_attempts integer[],
   task_errors text[], too_old text,
-  out xid bigint, out known bytea[]
+  out xid text, out known bytea[]
 )
 language plpgsql
 -- Planned while the tables may be empty, and kept when they are not. Tables are looked into by
@@ -27,7 +27,7 @@ begin
   if current_setting('synchronous_commit') in ('off', 'local') then
     perform set_config('synchronous_commit', 'on', true);
   end if;
-  xid := pg_current_xact_id()::text::bigint;
+  xid := pg_current_xact_id()::text;
   pruned_until := (select value from hookonce.meta where name = 'keys_pruned_until');
   known := (
     select array_agg((select e.digest from hookonce.events e where e.id = g.id) order by g.n)
