@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
+use uuid::Uuid;
 
 use super::error::{Failed, again};
 use super::pool::Pool;
@@ -17,6 +18,10 @@ use crate::store::{Pruned, Retention, StoreError};
 /// Arrivals of the last hour are kept apart.
 const ARRIVALS_APART: f64 = 3600.0;
 
+/// How many waiting lanes are looked at by one statement, and each time.
+const LANES_AT_ONCE: i32 = 256;
+const LANES_OF_A_WALK: i32 = 16_384;
+
 /// Where the walks over events and arrivals stand.
 #[derive(Debug)]
 pub(super) struct Walk {
@@ -24,11 +29,13 @@ pub(super) struct Walk {
     payloads: Option<i64>,
     keys: Option<i64>,
     arrivals: i64,
+    /// The lane that was looked at last.
+    lane: Uuid,
 }
 
 impl Default for Walk {
     fn default() -> Self {
-        Self { payloads: Some(0), keys: Some(0), arrivals: 0 }
+        Self { payloads: Some(0), keys: Some(0), arrivals: 0, lane: Uuid::nil() }
     }
 }
 
@@ -176,5 +183,23 @@ pub(super) async fn fold(pool: &Pool, walk: &mut Walk, limit: usize) -> Result<b
         return Ok(false);
     }
     again!(pool.query(include_str!("fold_minutes.sql"), &[]).await)?;
+    wake_stranded(pool, walk).await?;
     Ok(true)
+}
+
+/// Looks at lanes that wait, in turn, and wakes those that have no head. None should have been missed.
+async fn wake_stranded(pool: &Pool, walk: &mut Walk) -> Result<(), StoreError> {
+    for _ in 0..LANES_OF_A_WALK / LANES_AT_ONCE {
+        let after = walk.lane;
+        let last: Option<Uuid> = again!({
+            let parameters = [(&after as _, Type::UUID), (&LANES_AT_ONCE as _, Type::INT4)];
+            let found = pool.query(include_str!("wake_stranded.sql"), &parameters).await?;
+            Ok(found.first().map(|row| row.try_get(0)).transpose()?.flatten())
+        })?;
+        walk.lane = last.unwrap_or_default();
+        if last.is_none() {
+            break;
+        }
+    }
+    Ok(())
 }

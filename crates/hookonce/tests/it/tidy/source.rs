@@ -24,7 +24,7 @@ pub(super) fn files(dir: &str, ending: &str) -> Vec<File> {
         for entry in std::fs::read_dir(&dir).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy();
-            if name.starts_with('.') || name == "target" {
+            if name.starts_with('.') || name == "target" || name == "node_modules" {
                 continue;
             }
             if path.is_dir() {

@@ -106,7 +106,7 @@ begin
       select array_agg(
         coalesce(
           g.known,
-          (select e.digest from hookonce.events e where e.id = g.id and e.id <> all (new_ids))
+          (select e.digest from hookonce.events e where e.id = g.id and e.id <> all (coalesce(new_ids, '{}')))
         )
         order by g.n
       )
