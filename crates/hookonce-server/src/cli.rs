@@ -48,6 +48,12 @@ pub(crate) enum Command {
     /// that take each. The request needs no signature, and nothing is stored.
     Check(CheckOptions),
 
+    /// Makes the store's tables, or brings them up to date, and says from which version to which.
+    ///
+    /// `serve` does the same at its start, so this is for whoever runs it as a user that may not
+    /// change tables. Nodes that run go on meanwhile.
+    Migrate,
+
     /// Signs a file as the sender would, and prints the `curl` line that sends it.
     Sign(SignOptions),
 

@@ -7,6 +7,7 @@ pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod init;
 pub(crate) mod list;
+pub(crate) mod migrate;
 pub(crate) mod prune;
 pub(crate) mod show;
 pub(crate) mod sign;

@@ -319,6 +319,15 @@ impl Default for Retention {
     }
 }
 
+/// Which version a store's tables had, and have now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Migrated {
+    /// Before; 0 where there were none.
+    pub from: usize,
+    /// Now.
+    pub to: usize,
+}
+
 /// What was deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Pruned {
@@ -381,6 +390,10 @@ pub enum StoreError {
     /// The store can't do this; the configuration should not have asked.
     #[error("{0}")]
     Unsupported(Cow<'static, str>),
+    /// The store doesn't let this program in, or can't be used by it: a wrong password, no such
+    /// database, tables of another version. Said at opening; a person has to act.
+    #[error("{0}")]
+    Refused(String),
     /// The store is down, full, locked or broken: try again later. Nothing was written, or it is
     /// unknown whether it was.
     #[error("{message}")]

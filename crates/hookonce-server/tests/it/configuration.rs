@@ -55,8 +55,8 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("\"meta\"", "\"twilio\"", "3: sources.whatsapp.scheme: `twilio` is known, but"),
     (
         "[sources.",
-        "store = \"postgres://u:hunter2@h/d\"\n[sources.",
-        "2: store: `postgres:` is known, but",
+        "store = \"redis://u:hunter2@h\"\n[sources.",
+        "2: store: `redis:` is known, but",
     ),
     // Values.
     (

@@ -8,6 +8,7 @@
 mod batch;
 mod claim;
 mod error;
+mod facts;
 mod finish;
 mod insert;
 mod listen;
@@ -30,14 +31,15 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use self::batch::Batcher;
+pub use self::facts::PostgresFacts;
 use self::finish::Ending;
 use self::pool::Pool;
 use self::prune::Walk;
 use super::pick::Turn;
 use super::{
-    Arrival, AuditEntry, ClaimOrder, Counts, EventDetails, Filter, MirrorRoute, MirrorSource,
-    Moved, Page, Progress, Pruned, Release, Retention, RouteCounts, Statement, StepDone, Store,
-    StoreError,
+    Arrival, AuditEntry, ClaimOrder, Counts, EventDetails, Filter, Migrated, MirrorRoute,
+    MirrorSource, Moved, Page, Progress, Pruned, Release, Retention, RouteCounts, Statement,
+    StepDone, Store, StoreError,
 };
 use crate::event::{EventId, NewEvent};
 use crate::task::{Claim, NewTask, Outcome, StepState, TaskId, Token};
@@ -59,6 +61,13 @@ impl PostgresOptions {
     pub fn new(url: impl Into<String>) -> Self {
         Self { url: url.into(), connections: 8, listen_url: None }
     }
+
+    /// Says what is wrong with the addresses, without connecting; never shows one.
+    pub fn check(&self) -> Result<(), StoreError> {
+        pool::config(&self.url)?;
+        self.listen_url.as_deref().map(pool::config).transpose()?;
+        Ok(())
+    }
 }
 
 /// The store in a `PostgreSQL` database.
@@ -76,16 +85,33 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects, and brings the tables up to date.
+    /// Connects, and brings the tables up to date. Fails with [`StoreError::Refused`] where only a
+    /// person can help; any other error may pass by itself.
     pub async fn open(options: PostgresOptions) -> Result<Self, StoreError> {
         let pool = Arc::new(Pool::new(&options)?);
         migrate::run(&pool).await?;
+        Self::start(pool, &options)
+    }
+
+    /// Connects to a database that has the tables, and changes nothing in it.
+    pub async fn open_existing(options: PostgresOptions) -> Result<Self, StoreError> {
+        let pool = Arc::new(Pool::new(&options)?);
+        migrate::check(&pool).await?;
+        Self::start(pool, &options)
+    }
+
+    /// Brings the tables up to date.
+    pub async fn migrate(options: &PostgresOptions) -> Result<Migrated, StoreError> {
+        migrate::run(&Pool::new(options)?).await
+    }
+
+    fn start(pool: Arc<Pool>, options: &PostgresOptions) -> Result<Self, StoreError> {
         let due = Arc::new(Notify::new());
         let mut running = JoinSet::new();
         let inserts = insert::start(&mut running, &pool, &due);
         let finishes = finish::start_finishes(&mut running, &pool, &due);
         let extends = finish::start_extends(&mut running, &pool);
-        listen::start(&mut running, &pool, &options, &due)?;
+        listen::start(&mut running, &pool, options, &due)?;
         let (turn, walk) = (Mutex::default(), tokio::sync::Mutex::default());
         Ok(Self { pool, inserts, finishes, extends, due, turn, walk, running })
     }

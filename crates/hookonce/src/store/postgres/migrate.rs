@@ -4,31 +4,62 @@ use tokio_postgres::types::Type;
 
 use super::error::{Failed, again};
 use super::pool::Pool;
-use crate::store::StoreError;
+use crate::store::{Migrated, StoreError};
 
 /// Every migration in order; the last one is the version that this program writes.
 const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001_first.sql")];
 
 /// Brings the tables up to date, in one transaction under a lock, so that several nodes may start
 /// together.
-pub(super) async fn run(pool: &Pool) -> Result<(), StoreError> {
-    again!({
-        let mut connection = pool.get().await?;
-        let transaction = connection.transaction().await?;
-        transaction.batch_execute(include_str!("migrate.sql")).await?;
-        let version = transaction.query_typed(include_str!("version.sql"), &[]).await?;
-        let version: i32 = version.first().map_or(Ok(0), |row| row.try_get(0))?;
-        let from = usize::try_from(version).unwrap_or_default();
-        known(from)?;
-        for (n, migration) in MIGRATIONS.iter().enumerate().skip(from) {
-            transaction.batch_execute(migration).await?;
-            let version = i32::try_from(n + 1).unwrap_or(i32::MAX);
-            let parameters = [(&version as _, Type::INT4)];
-            transaction.query_typed(include_str!("migrated.sql"), &parameters).await?;
-        }
-        transaction.commit().await?;
-        Ok(())
-    })
+pub(super) async fn run(pool: &Pool) -> Result<Migrated, StoreError> {
+    again!(migrate(pool).await.map_err(Failed::at_opening))
+}
+
+/// Fails if the tables aren't there, or are of another version than this program writes.
+pub(super) async fn check(pool: &Pool) -> Result<(), StoreError> {
+    let version = again!(version(pool).await.map_err(Failed::at_opening))?;
+    known(version)?;
+    match version {
+        0 => Err(StoreError::Refused(
+            "the database has no tables of hookonce: `hookonce migrate` or `hookonce serve` makes \
+             them"
+                .to_owned(),
+        )),
+        version if version < MIGRATIONS.len() => Err(StoreError::Refused(format!(
+            "the database has tables of version {version}, this program uses version {}: `hookonce \
+             migrate` or `hookonce serve` brings them up to date",
+            MIGRATIONS.len()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+async fn version(pool: &Pool) -> Result<usize, Failed> {
+    let found = pool.query(include_str!("migrated_any.sql"), &[]).await?;
+    if !found.first().map_or(Ok(false), |row| row.try_get(0))? {
+        return Ok(0);
+    }
+    let version = pool.query(include_str!("version.sql"), &[]).await?;
+    let version: i32 = version.first().map_or(Ok(0), |row| row.try_get(0))?;
+    Ok(usize::try_from(version).unwrap_or_default())
+}
+
+async fn migrate(pool: &Pool) -> Result<Migrated, Failed> {
+    let mut connection = pool.get().await?;
+    let transaction = connection.transaction().await?;
+    transaction.batch_execute(include_str!("migrate.sql")).await?;
+    let version = transaction.query_typed(include_str!("version.sql"), &[]).await?;
+    let version: i32 = version.first().map_or(Ok(0), |row| row.try_get(0))?;
+    let from = usize::try_from(version).unwrap_or_default();
+    known(from)?;
+    for (n, migration) in MIGRATIONS.iter().enumerate().skip(from) {
+        transaction.batch_execute(migration).await?;
+        let version = i32::try_from(n + 1).unwrap_or(i32::MAX);
+        let parameters = [(&version as _, Type::INT4)];
+        transaction.query_typed(include_str!("migrated.sql"), &parameters).await?;
+    }
+    transaction.commit().await?;
+    Ok(Migrated { from, to: MIGRATIONS.len() })
 }
 
 /// Fails if the server can't be written to, or its tables are of a version that this program doesn't
@@ -54,7 +85,7 @@ fn known(version: usize) -> Result<(), StoreError> {
     if version <= MIGRATIONS.len() {
         return Ok(());
     }
-    Err(StoreError::unavailable(format!(
+    Err(StoreError::Refused(format!(
         "the database has tables of version {version}, this program knows them up to version {}: use \
          the newer hookonce that made them",
         MIGRATIONS.len()
