@@ -5,14 +5,17 @@
 //! (`drain`), so that nothing that is acked ever waits for a worker's open transaction. No connection
 //! is held while a step runs.
 
+mod address;
 mod batch;
 mod claim;
+mod connector;
 mod error;
 mod facts;
 mod finish;
 mod insert;
 mod listen;
 mod migrate;
+mod passfile;
 mod pool;
 mod prune;
 mod read;
@@ -20,8 +23,10 @@ mod rows;
 mod statement;
 mod steer;
 mod time;
+mod tls;
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -45,10 +50,16 @@ use crate::event::{EventId, NewEvent};
 use crate::task::{Claim, NewTask, Outcome, StepState, TaskId, Token};
 
 /// How a store's database is reached.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct PostgresOptions {
-    /// `postgres://user:password@host:port/database?sslmode=…`.
+    /// `postgres://user:password@host:port/database?sslmode=…`, as libpq takes it. Among several hosts
+    /// the one is looked for that takes writes.
     pub url: String,
+    /// The password, where the address has none.
+    pub password: Option<String>,
+    /// A file of passwords in libpq's format, for where neither has one. `passfile=` in the address
+    /// goes first.
+    pub passfile: Option<PathBuf>,
     /// How many connections are open at once under load, beside one for leases and one that listens.
     pub connections: usize,
     /// Where notifications are listened to, if not at `url`: behind `PgBouncer` in transaction mode
@@ -59,7 +70,19 @@ pub struct PostgresOptions {
 impl PostgresOptions {
     /// The defaults for this database.
     pub fn new(url: impl Into<String>) -> Self {
-        Self { url: url.into(), connections: 8, listen_url: None }
+        let url = url.into();
+        Self { url, password: None, passfile: None, connections: 8, listen_url: None }
+    }
+}
+
+impl fmt::Debug for PostgresOptions {
+    /// Without the addresses: they may hold a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { passfile, connections, .. } = self;
+        f.debug_struct("PostgresOptions")
+            .field("passfile", passfile)
+            .field("connections", connections)
+            .finish_non_exhaustive()
     }
 
     /// Says what is wrong with the addresses, without connecting; never shows one.
@@ -108,6 +131,7 @@ impl PostgresStore {
     fn start(pool: Arc<Pool>, options: &PostgresOptions) -> Result<Self, StoreError> {
         let due = Arc::new(Notify::new());
         let mut running = JoinSet::new();
+        pool.start_closing(&mut running);
         let inserts = insert::start(&mut running, &pool, &due);
         let finishes = finish::start_finishes(&mut running, &pool, &due);
         let extends = finish::start_extends(&mut running, &pool);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
+use super::tls;
 use crate::store::StoreError;
 
 /// How often a transaction is tried that the server or the connection broke off.
@@ -105,10 +106,7 @@ impl From<Failed> for StoreError {
                  senders will try again"
             )),
             Failed::Database(error) => {
-                let said = error.as_db_error().map_or_else(
-                    || with_cause(&error),
-                    |said| format!("{} ({})", said.message(), said.code().code()),
-                );
+                let said = explained(&error);
                 let advice = match error.code() {
                     Some(code) if *code == SqlState::DISK_FULL => {
                         "the database's disk is full: free some space, senders will try again"
@@ -119,6 +117,14 @@ impl From<Failed> for StoreError {
                     }
                     Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => {
                         "the database refused this user: grant it the schema `hookonce`"
+                    }
+                    Some(code) if *code == SqlState::TOO_MANY_CONNECTIONS => {
+                        "the database has no place for another connection: raise its \
+                         `max_connections`, or use fewer"
+                    }
+                    Some(code) if code.code().starts_with("28") => {
+                        "the database doesn't let this user in: see its user, password, \
+                         certificate and `pg_hba.conf`"
                     }
                     Some(_) => "the database refused",
                     None => "the connection to the database broke; it is tried again",
@@ -132,7 +138,14 @@ impl From<Failed> for StoreError {
     }
 }
 
-fn with_cause(error: &Error) -> String {
+/// What the server, or else the connection, has to say.
+pub(super) fn explained(error: &Error) -> String {
+    if let Some(said) = error.as_db_error() {
+        return format!("{} ({})", said.message(), said.code().code());
+    }
+    if let Some(cause) = tls::cause(error) {
+        return tls::explained(cause);
+    }
     error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
 }
 

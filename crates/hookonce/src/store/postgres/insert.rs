@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use deadpool_postgres::Object;
 use jiff::Timestamp;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -13,7 +12,7 @@ use uuid::Uuid;
 
 use super::batch::{Ask, Batcher};
 use super::error::{Failed, again};
-use super::pool::{Pool, Typed};
+use super::pool::{Connection, Pool, Typed};
 use super::rows;
 use super::time::Time;
 use crate::element;
@@ -107,9 +106,9 @@ async fn store_refused(pool: &Pool, batch: Vec<Request>) {
 async fn try_alone(pool: &Pool, event: &[NewEvent]) -> Result<(), Failed> {
     let plan = Plan::of(&[event]);
     let connection = pool.get().await?;
-    connection.batch_execute(BEGIN).await?;
+    connection.begin(BEGIN).await?;
     let tried = insert_within(&connection, &plan, &mut Drawn::default()).await;
-    connection.batch_execute("rollback").await?;
+    connection.end("rollback").await?;
     tried.map(drop)
 }
 
@@ -165,18 +164,16 @@ async fn insert(
     drawn: &mut Drawn,
 ) -> Result<Vec<Vec<Arrival>>, Failed> {
     let connection = pool.get().await?;
-    connection.batch_execute(BEGIN).await?;
+    connection.begin(BEGIN).await?;
     let inserted = insert_within(&connection, plan, drawn).await;
     match inserted {
         Ok(answers) => {
-            connection.batch_execute("commit").await?;
+            connection.end("commit").await?;
             Ok(answers)
         }
         Err(failed) => {
             // A connection that can't even do this is not used again.
-            if connection.batch_execute("rollback").await.is_err() {
-                drop(Object::take(connection));
-            }
+            let _ = connection.end("rollback").await;
             Err(failed)
         }
     }
@@ -190,7 +187,7 @@ struct Known {
 }
 
 async fn insert_within(
-    connection: &Object,
+    connection: &Connection,
     plan: &Plan<'_>,
     drawn: &mut Drawn,
 ) -> Result<Vec<Vec<Arrival>>, Failed> {
@@ -243,7 +240,7 @@ async fn insert_within(
 
 /// Learns which of these are stored.
 async fn know(
-    connection: &Object,
+    connection: &Connection,
     ids: &[Uuid],
     drawn: &Drawn,
     known: &mut HashMap<EventId, Known>,
@@ -260,7 +257,7 @@ async fn know(
 
 /// Gives the numbers of those that are stored now.
 async fn insert_events(
-    connection: &Object,
+    connection: &Connection,
     new: &[(i64, &NewEvent)],
 ) -> Result<HashSet<i64>, Failed> {
     if new.is_empty() {
@@ -392,7 +389,7 @@ impl<'a> Written<'a> {
     }
 
     /// Writes it, all statements at once.
-    async fn write(&self, connection: &Object) -> Result<(), Failed> {
+    async fn write(&self, connection: &Connection) -> Result<(), Failed> {
         let tasks = async {
             if self.tasks.is_empty() {
                 return Ok(());
@@ -409,7 +406,7 @@ impl<'a> Written<'a> {
         Ok(())
     }
 
-    async fn write_arrivals(&self, connection: &Object) -> Result<(), Failed> {
+    async fn write_arrivals(&self, connection: &Connection) -> Result<(), Failed> {
         let rows = self.arrivals.iter().map(|((seq, differs), n)| (*seq, *n, *differs, None));
         let kept = self.elements.iter().map(|(seq, element)| (*seq, 1, true, Some(*element)));
         let rows: Vec<(i64, i64, bool, Option<&str>)> = rows.chain(kept).collect();
@@ -433,7 +430,7 @@ impl<'a> Written<'a> {
         Ok(())
     }
 
-    async fn write_counts(&self, connection: &Object) -> Result<(), Failed> {
+    async fn write_counts(&self, connection: &Connection) -> Result<(), Failed> {
         let sources: Vec<&str> = self.counts.keys().map(|(source, _)| *source).collect();
         let words: Vec<&str> = self.counts.keys().map(|(_, word)| *word).collect();
         let counts: Vec<i64> = self.counts.values().copied().collect();

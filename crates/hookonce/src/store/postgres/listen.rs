@@ -11,7 +11,9 @@ use tokio::task::JoinSet;
 use tokio_postgres::AsyncMessage;
 
 use super::PostgresOptions;
-use super::pool::{self, Pool};
+use super::connector::Connector;
+use super::error::Failed;
+use super::pool::Pool;
 use crate::store::StoreError;
 
 /// How long to wait before listening anew after the connection broke.
@@ -24,12 +26,13 @@ pub(super) fn start(
     options: &PostgresOptions,
     due: &Arc<Notify>,
 ) -> Result<(), StoreError> {
-    let config = pool::config(options.listen_url.as_deref().unwrap_or(&options.url))?;
+    let url = options.listen_url.as_deref().unwrap_or(&options.url);
+    let connector = Connector::new(url, options)?;
     let due = due.clone();
     running.spawn(async move {
         loop {
             // What breaks here costs latency only.
-            let _ = listen(&config, &due).await;
+            let _ = listen(&connector, &due).await;
             tokio::time::sleep(LISTEN_AGAIN).await;
         }
     });
@@ -37,11 +40,8 @@ pub(super) fn start(
 }
 
 /// Listens until the connection ends.
-async fn listen(
-    config: &tokio_postgres::Config,
-    due: &Notify,
-) -> Result<(), tokio_postgres::Error> {
-    let (client, mut connection) = config.connect(tokio_postgres::NoTls).await?;
+async fn listen(connector: &Connector, due: &Notify) -> Result<(), Failed> {
+    let (client, mut connection) = connector.connect().await?;
     let mut messages =
         futures_util::stream::poll_fn(move |context| connection.poll_message(context));
     let receive = async {
@@ -55,7 +55,7 @@ async fn listen(
     };
     let ask = async {
         client.batch_execute("listen hookonce_due").await?;
-        std::future::pending::<Result<(), tokio_postgres::Error>>().await
+        std::future::pending::<Result<(), Failed>>().await
     };
     tokio::select! {
         ended = receive => ended,

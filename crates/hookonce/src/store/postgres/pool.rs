@@ -1,44 +1,70 @@
 //! Connections: a few for everything, one for leases alone, so that a claim is kept however busy the
-//! others are.
+//! others are. They are opened when they are needed and closed when they are not.
+//!
+//! A connection is used again only if it is whole and in no transaction: one that is given back in the
+//! middle of anything, since whoever waited for it has gone, is closed.
 
+use std::ops::{Deref, DerefMut};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use deadpool_postgres::{
-    Manager, ManagerConfig, Object, PoolConfig, RecyclingMethod, Runtime, Timeouts,
-};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Config, Row};
+use tokio_postgres::{Client, Row};
 
 use super::PostgresOptions;
+use super::connector::{Connector, Driver};
 use super::error::Failed;
 use crate::store::StoreError;
 
-/// How long a connection is waited for.
-const WAIT: Duration = Duration::from_secs(2);
+/// How long a connection stays open that nobody uses, and how often that is looked at.
+const IDLE: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_secs(2);
+/// How long one that is about to come back is waited for, before another is opened: so that what an
+/// idle node does at one time doesn't need two.
+const PATIENCE: Duration = Duration::from_millis(5);
 
 /// A parameter with its type: without named statements, the server has to be told.
 pub(super) type Typed<'a> = (&'a (dyn ToSql + Sync), Type);
 
 /// The connections to the database.
 pub(super) struct Pool {
-    all: deadpool_postgres::Pool,
-    leases: deadpool_postgres::Pool,
+    all: Arc<Places>,
+    leases: Arc<Places>,
 }
 
 impl Pool {
     pub(super) fn new(options: &PostgresOptions) -> Result<Self, StoreError> {
-        let config = config(&options.url)?;
-        Ok(Self { all: pool(&config, options.connections.max(2))?, leases: pool(&config, 1)? })
+        let connector = Arc::new(Connector::new(&options.url, options)?);
+        let places = |n| Arc::new(Places::new(connector.clone(), n));
+        Ok(Self { all: places(options.connections.max(2)), leases: places(1) })
+    }
+
+    /// Starts what closes connections that nobody uses.
+    pub(super) fn start_closing(self: &Arc<Self>, running: &mut JoinSet<()>) {
+        let pool = self.clone();
+        running.spawn(async move {
+            loop {
+                tokio::time::sleep(LOOK).await;
+                for places in [&pool.all, &pool.leases] {
+                    places.idle().retain(|wire| wire.used_at.elapsed() < IDLE);
+                }
+            }
+        });
     }
 
     /// A connection for anything.
-    pub(super) async fn get(&self) -> Result<Object, Failed> {
-        get(&self.all).await
+    pub(super) async fn get(&self) -> Result<Connection, Failed> {
+        self.all.get().await
     }
 
     /// The connection for leases.
-    pub(super) async fn for_leases(&self) -> Result<Object, Failed> {
-        get(&self.leases).await
+    pub(super) async fn for_leases(&self) -> Result<Connection, Failed> {
+        self.leases.get().await
     }
 
     /// Runs one statement in a transaction of its own.
@@ -51,32 +77,205 @@ impl Pool {
     }
 }
 
-/// Reads the database's address.
-pub(super) fn config(url: &str) -> Result<Config, StoreError> {
-    let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
-        // The error doesn't repeat the address, which may hold a password.
-        StoreError::unavailable(format!("the address of the database can't be read: {error}"))
-    })?;
-    config.application_name("hookonce").connect_timeout(WAIT).keepalives(true);
-    Ok(config)
+/// Places for connections, and those that are open and not used.
+struct Places {
+    connector: Arc<Connector>,
+    n: usize,
+    free: Arc<Semaphore>,
+    /// The one used last at the end: it is used next, so that the others grow old.
+    idle: Mutex<Vec<Wire>>,
+    returned: Notify,
 }
 
-fn pool(config: &Config, size: usize) -> Result<deadpool_postgres::Pool, StoreError> {
-    let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-    let manager = Manager::from_config(config.clone(), tokio_postgres::NoTls, manager);
-    let timeouts = Timeouts { wait: Some(WAIT), create: Some(WAIT), recycle: Some(WAIT) };
-    deadpool_postgres::Pool::builder(manager)
-        .config(PoolConfig { max_size: size, timeouts, ..PoolConfig::default() })
-        .runtime(Runtime::Tokio1)
-        .build()
-        .map_err(|error| StoreError::unavailable(format!("no connections can be made: {error}")))
-}
+impl Places {
+    fn new(connector: Arc<Connector>, n: usize) -> Self {
+        let free = Arc::new(Semaphore::new(n));
+        Self { connector, n, free, idle: Mutex::default(), returned: Notify::new() }
+    }
 
-async fn get(pool: &deadpool_postgres::Pool) -> Result<Object, Failed> {
-    pool.get().await.map_err(|error| match error {
-        deadpool_postgres::PoolError::Backend(error) if error.code().is_some() => {
-            Failed::Database(error)
+    async fn get(self: &Arc<Self>) -> Result<Connection, Failed> {
+        let by = Instant::now() + self.connector.limit();
+        let place = timeout_at(by, self.free.clone().acquire_owned());
+        let Ok(Ok(place)) = place.await else {
+            return Err(Failed::NoConnection(format!("all {} connections are in use", self.n)));
+        };
+        let wire = match self.take_idle().await {
+            Some(wire) => wire,
+            None => match timeout_at(by, self.connector.connect()).await {
+                Ok(connected) => connected.map(Wire::new)?,
+                Err(_) => return Err(Failed::NoConnection("no answer in time".to_owned())),
+            },
+        };
+        let is_open = AtomicBool::new(false);
+        Ok(Connection { wire: Some(wire), is_open, home: self.clone(), place: Some(place) })
+    }
+
+    /// One that is open already, or comes back at once.
+    async fn take_idle(&self) -> Option<Wire> {
+        let mut returned = pin!(self.returned.notified());
+        returned.as_mut().enable();
+        let taken = self.pop();
+        let others = self.n - self.free.available_permits() - 1;
+        if taken.is_some() || others == 0 {
+            return taken;
         }
-        error => Failed::NoConnection(error.to_string()),
-    })
+        // Whether it came is seen in what is idle.
+        let _ = tokio::time::timeout(PATIENCE, returned).await;
+        self.pop()
+    }
+
+    fn pop(&self) -> Option<Wire> {
+        let mut idle = self.idle();
+        idle.retain(|wire| !wire.client.is_closed());
+        idle.pop()
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Wire>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An open connection; closed when it is dropped.
+pub(super) struct Wire {
+    client: Client,
+    used_at: Instant,
+    /// What moves its bytes.
+    #[expect(dead_code, reason = "held until it is dropped")]
+    driving: JoinSet<()>,
+}
+
+impl Wire {
+    fn new((client, driver): (Client, Driver)) -> Self {
+        let mut driving = JoinSet::new();
+        driving.spawn(async move {
+            // Whoever waits for an answer is told.
+            let _ = driver.await;
+        });
+        Self { client, used_at: Instant::now(), driving }
+    }
+}
+
+impl Deref for Wire {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl DerefMut for Wire {
+    fn deref_mut(&mut self) -> &mut Client {
+        &mut self.client
+    }
+}
+
+/// A connection in use.
+pub(super) struct Connection {
+    /// There until it is dropped.
+    wire: Option<Wire>,
+    /// A transaction was begun, and nobody has seen it end.
+    is_open: AtomicBool,
+    home: Arc<Places>,
+    place: Option<OwnedSemaphorePermit>,
+}
+
+impl Connection {
+    /// Begins a transaction with these words; [`Connection::end`] ends it. Other statements may be
+    /// sent before the answer is here.
+    pub(super) async fn begin(&self, sql: &str) -> Result<(), Failed> {
+        self.is_open.store(true, Ordering::Relaxed);
+        Ok(self.batch_execute(sql).await?)
+    }
+
+    /// Ends the transaction with this word, `commit` or `rollback`.
+    pub(super) async fn end(&self, word: &str) -> Result<(), Failed> {
+        self.batch_execute(word).await?;
+        self.is_open.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Takes it out of the pool, to be closed when it is dropped.
+    pub(super) fn alone(mut self) -> Alone {
+        Alone { wire: self.wire.take().expect(GONE), _place: self.place.take() }
+    }
+
+    /// Begins a transaction. One that is not ended costs the connection.
+    pub(super) async fn transaction(&mut self) -> Result<Transaction<'_>, Failed> {
+        let Self { wire: Some(wire), is_open, .. } = self else { unreachable!("{GONE}") };
+        is_open.store(true, Ordering::Relaxed);
+        Ok(Transaction { inner: wire.client.transaction().await?, is_open })
+    }
+}
+
+const GONE: &str = "a connection has its wire until it is dropped";
+
+impl Deref for Connection {
+    type Target = Wire;
+
+    fn deref(&self) -> &Wire {
+        self.wire.as_ref().expect(GONE)
+    }
+}
+
+impl DerefMut for Connection {
+    fn deref_mut(&mut self) -> &mut Wire {
+        self.wire.as_mut().expect(GONE)
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        let is_open = *self.is_open.get_mut();
+        if let Some(mut wire) = self.wire.take()
+            && !is_open
+            && !wire.client.is_closed()
+        {
+            wire.used_at = Instant::now();
+            self.home.idle().push(wire);
+        }
+        drop(self.place.take());
+        self.home.returned.notify_waiters();
+    }
+}
+
+/// A connection that nobody uses after this.
+pub(super) struct Alone {
+    wire: Wire,
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+impl Alone {
+    pub(super) async fn transaction(
+        &mut self,
+    ) -> Result<tokio_postgres::Transaction<'_>, tokio_postgres::Error> {
+        self.wire.client.transaction().await
+    }
+}
+
+/// A transaction on a connection.
+pub(super) struct Transaction<'a> {
+    inner: tokio_postgres::Transaction<'a>,
+    is_open: &'a AtomicBool,
+}
+
+impl Transaction<'_> {
+    pub(super) async fn commit(self) -> Result<(), tokio_postgres::Error> {
+        self.inner.commit().await?;
+        self.is_open.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
+    pub(super) async fn rollback(self) -> Result<(), tokio_postgres::Error> {
+        self.inner.rollback().await?;
+        self.is_open.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+impl<'a> Deref for Transaction<'a> {
+    type Target = tokio_postgres::Transaction<'a>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.inner
+    }
 }

@@ -37,7 +37,23 @@ pub(super) async fn finish_with(
     statement: &Statement,
 ) -> Result<(), StoreError> {
     let mut connection = pool.get().await?;
-    let transaction = connection.transaction().await.map_err(Failed::from)?;
+    let transaction = connection.transaction().await?;
+    let written = write(&transaction, claim, done, statement).await;
+    if written.is_err() {
+        // A connection that can't even do this is not used again.
+        let _ = transaction.rollback().await;
+        return written;
+    }
+    // A constraint may be checked only here.
+    transaction.commit().await.map_err(refused)
+}
+
+async fn write(
+    transaction: &tokio_postgres::Transaction<'_>,
+    claim: &Claim,
+    done: StepDone<'_>,
+    statement: &Statement,
+) -> Result<(), StoreError> {
     let (seq, route, token) = (claim.event.seq, &*claim.route, rows::token(claim.token));
     let parameters: [Typed<'_>; 3] =
         [(&seq, Type::INT8), (&route, Type::TEXT), (&token, Type::UUID)];
@@ -48,11 +64,12 @@ pub(super) async fn finish_with(
     let (sql, names) = parameters::numbered(&statement.sql);
     let values: Vec<Value<'_>> = names.iter().map(|name| Value::of(statement, name)).collect();
     let values: Vec<Typed<'_>> = values.iter().map(|value| (value as _, Type::UNKNOWN)).collect();
-    transaction.query_typed(&sql, &values).await.map_err(refused)?;
+    // Executed, not queried: the driver would ask for the types of what it gives by named statements.
+    transaction.execute_typed(&sql, &values).await.map_err(refused)?;
     match done {
         StepDone::Task => {
             let ending = Ending::new(claim, &Outcome::Completed);
-            finish::finish(&[&ending], &*transaction).await?;
+            finish::finish(&[&ending], transaction).await?;
         }
         StepDone::Step(name) => {
             let (state, result) = (StepState::Done.as_str(), None::<&str>);
@@ -68,8 +85,7 @@ pub(super) async fn finish_with(
             recorded.await.map_err(Failed::from)?;
         }
     }
-    // A constraint may be checked only here.
-    transaction.commit().await.map_err(refused)
+    Ok(())
 }
 
 /// Prepares the statement and says what is wrong with it.
@@ -89,12 +105,17 @@ pub(super) async fn check(pool: &Pool, sql: &str, known: &[&str]) -> Result<(), 
              step"
         )));
     }
-    let connection = pool.get().await?;
+    // The driver names what it prepares, and remembers it. Behind PgBouncer names don't outlive a
+    // transaction: so all of it is done in one, and forgotten there and here.
+    let mut connection = pool.get().await?.alone();
+    let transaction = connection.transaction().await.map_err(Failed::from)?;
     let types = vec![Type::UNKNOWN; names.len()];
-    match connection.prepare_typed(&numbered, &types).await {
-        Ok(_) => Ok(()),
+    let prepared = transaction.prepare_typed(&numbered, &types).await;
+    let forgotten = transaction.batch_execute(include_str!("forget_prepared.sql")).await;
+    match prepared {
         Err(error) if error.code().is_some() => Err(wrong(explained(&error))),
         Err(error) => Err(Failed::from(error).into()),
+        Ok(_) => forgotten.map_err(|error| Failed::from(error).into()),
     }
 }
 

@@ -1,0 +1,2 @@
+-- Forgets every prepared statement of the connection.
+deallocate all
