@@ -4,12 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::anyhow;
-use hookonce::scheme::Secret;
 use hookonce::store::postgres::{PostgresOptions, PostgresStore};
 use hookonce::store::sqlite::{SqliteOptions, SqliteStore};
 use hookonce::store::{Clock, Store, StoreError};
 
-use crate::config::{Config, StoreConfig};
+use crate::config::{self, Config, StoreConfig};
 
 /// Opens the store, and makes it where there is none.
 pub(crate) async fn open(config: &Config) -> anyhow::Result<Arc<dyn Store>> {
@@ -69,26 +68,17 @@ pub(crate) fn must_be_there(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How a database is reached: what the configuration says, and the password, wherever it is.
+/// How a database is reached: what the configuration says, and where its password may be.
 pub(crate) fn postgres(config: &Config, url: &str) -> anyhow::Result<PostgresOptions> {
     let password = config.postgres_password();
     let password = password.map_err(|error| anyhow!("`postgres.password`: {error}"))?;
-    let with = |url: &str| with_password(url, password.as_ref());
     Ok(PostgresOptions {
+        password: password.map(|password| password.expose().to_owned()),
+        passfile: config::postgres_passwords(),
         connections: config.postgres.connections,
-        listen_url: config.postgres.listen_url.as_deref().map(with),
-        ..PostgresOptions::new(with(url))
+        listen_url: config.postgres.listen_url.clone(),
+        ..PostgresOptions::new(url)
     })
-}
-
-/// Puts a password into an address that has none.
-fn with_password(url: &str, password: Option<&Secret>) -> String {
-    let user = url.rsplit_once('@').and_then(|(user, _)| user.split_once("://"));
-    let has_one = user.is_some_and(|(_, user)| user.contains(':')) || url.contains("password=");
-    let Some(password) = password.filter(|_| !has_one) else { return url.to_owned() };
-    let encoded: String = password.expose().bytes().map(|byte| format!("%{byte:02x}")).collect();
-    let sign = if url.contains('?') { '&' } else { '?' };
-    format!("{url}{sign}password={encoded}")
 }
 
 /// How a file is opened.

@@ -36,6 +36,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use self::batch::Batcher;
+use self::connector::Connector;
 pub use self::facts::PostgresFacts;
 use self::finish::Ending;
 use self::pool::Pool;
@@ -73,6 +74,13 @@ impl PostgresOptions {
         let url = url.into();
         Self { url, password: None, passfile: None, connections: 8, listen_url: None }
     }
+
+    /// Says what is wrong with the addresses, without connecting; never shows one.
+    pub fn check(&self) -> Result<(), StoreError> {
+        Connector::new(&self.url, self)?;
+        self.listen_url.as_deref().map(|url| Connector::new(url, self)).transpose()?;
+        Ok(())
+    }
 }
 
 impl fmt::Debug for PostgresOptions {
@@ -83,13 +91,6 @@ impl fmt::Debug for PostgresOptions {
             .field("passfile", passfile)
             .field("connections", connections)
             .finish_non_exhaustive()
-    }
-
-    /// Says what is wrong with the addresses, without connecting; never shows one.
-    pub fn check(&self) -> Result<(), StoreError> {
-        pool::config(&self.url)?;
-        self.listen_url.as_deref().map(pool::config).transpose()?;
-        Ok(())
     }
 }
 
