@@ -33,7 +33,7 @@ pub struct WorkerOptions {
     /// How many tasks it handles at a time. An eighth of them, at least one, is kept for events that
     /// are not urgent, and an eighth of the claims at the most, so that urgent ones never wait long.
     pub slots: usize,
-    /// How often it looks for due tasks without being told of any.
+    /// How often, more or less, it looks for due tasks without being told of any.
     pub poll: Duration,
 }
 
@@ -108,7 +108,8 @@ impl Worker {
             if std::mem::take(&mut ask) {
                 next = self.fill(&mut running).await;
             }
-            let poll_at = Instant::now() + self.options.poll;
+            // Unevenly, so that many nodes don't ask at the same time.
+            let poll_at = Instant::now() + self.options.poll.mul_f64(0.75 + fastrand::f64() / 2.0);
             tokio::select! {
                 biased;
                 _ = shutdown.wait_for(|down| *down) => break,

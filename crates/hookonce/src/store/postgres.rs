@@ -100,7 +100,10 @@ pub struct PostgresStore {
     inserts: Batcher<Vec<NewEvent>, Vec<Arrival>>,
     finishes: Batcher<Ending, ()>,
     extends: Batcher<(Claim, Duration), ()>,
+    /// Notified here when tasks may have become due.
     due: Arc<Notify>,
+    /// Notified when they may, here or on another node.
+    woken: Arc<Notify>,
     turn: Mutex<Turn>,
     walk: tokio::sync::Mutex<Walk>,
     /// What gathers batches and listens; ends with the store.
@@ -130,15 +133,15 @@ impl PostgresStore {
     }
 
     fn start(pool: Arc<Pool>, options: &PostgresOptions) -> Result<Self, StoreError> {
-        let due = Arc::new(Notify::new());
+        let (due, woken) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let mut running = JoinSet::new();
         pool.start_closing(&mut running);
         let inserts = insert::start(&mut running, &pool, &due);
         let finishes = finish::start_finishes(&mut running, &pool, &due);
         let extends = finish::start_extends(&mut running, &pool);
-        listen::start(&mut running, &pool, options, &due)?;
+        listen::start(&mut running, &pool, options, &due, &woken)?;
         let (turn, walk) = (Mutex::default(), tokio::sync::Mutex::default());
-        Ok(Self { pool, inserts, finishes, extends, due, turn, walk, running })
+        Ok(Self { pool, inserts, finishes, extends, due, woken, turn, walk, running })
     }
 }
 
@@ -284,7 +287,7 @@ impl Store for PostgresStore {
     }
 
     async fn wait(&self) {
-        self.due.notified().await;
+        self.woken.notified().await;
     }
 
     async fn ready(&self) -> Result<(), StoreError> {

@@ -1,6 +1,6 @@
 //! What a test of a store stands on: a store of its own, a clock of its own, events made to order.
 
-mod postgres;
+pub(crate) mod postgres;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -4,6 +4,7 @@
 
 mod bed;
 mod meta;
+mod postgres;
 mod receiving;
 mod sinks;
 mod store;

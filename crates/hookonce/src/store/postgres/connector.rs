@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::tls::MakeTlsConnect;
-use tokio_postgres::{Client, Socket};
+use tokio_postgres::{CancelToken, Client, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::PostgresOptions;
@@ -63,6 +63,12 @@ impl Connector {
             }
         }
         Err(Failed::NoConnection(reasons.join("; ")))
+    }
+
+    /// Asks the server to give up what a connection is doing.
+    pub(super) async fn cancel(&self, token: &CancelToken) {
+        // It may be too late, or the server be gone: then there is nothing to give up.
+        let _ = tokio::time::timeout(self.limit(), token.cancel_query(self.tls.clone())).await;
     }
 
     async fn connect_to(&self, host: &At) -> Result<(Client, Driver), tokio_postgres::Error> {

@@ -2,7 +2,7 @@
 //! others are. They are opened when they are needed and closed when they are not.
 //!
 //! A connection is used again only if it is whole and in no transaction: one that is given back in the
-//! middle of anything, since whoever waited for it has gone, is closed.
+//! middle of anything, since whoever waited for it has gone, is closed, and what it does is cancelled.
 
 use std::ops::{Deref, DerefMut};
 use std::pin::pin;
@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
@@ -22,8 +23,8 @@ use super::error::Failed;
 use crate::store::StoreError;
 
 /// How long a connection stays open that nobody uses, and how often that is looked at.
-const IDLE: Duration = Duration::from_secs(10);
-const LOOK: Duration = Duration::from_secs(2);
+const IDLE: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_secs(1);
 /// How long one that is about to come back is waited for, before another is opened: so that what an
 /// idle node does at one time doesn't need two.
 const PATIENCE: Duration = Duration::from_millis(5);
@@ -85,12 +86,14 @@ struct Places {
     /// The one used last at the end: it is used next, so that the others grow old.
     idle: Mutex<Vec<Wire>>,
     returned: Notify,
+    cancelling: Mutex<JoinSet<()>>,
 }
 
 impl Places {
     fn new(connector: Arc<Connector>, n: usize) -> Self {
         let free = Arc::new(Semaphore::new(n));
-        Self { connector, n, free, idle: Mutex::default(), returned: Notify::new() }
+        let returned = Notify::new();
+        Self { connector, n, free, idle: Mutex::default(), returned, cancelling: Mutex::default() }
     }
 
     async fn get(self: &Arc<Self>) -> Result<Connection, Failed> {
@@ -132,6 +135,17 @@ impl Places {
 
     fn idle(&self) -> MutexGuard<'_, Vec<Wire>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has the server give up what a connection is doing, which it would do to the end, and hold its
+    /// locks until then, although the connection is closed.
+    fn cancel(&self, wire: &Wire) {
+        let Ok(runtime) = Handle::try_current() else { return };
+        let (token, connector) = (wire.client.cancel_token(), self.connector.clone());
+        let mut cancelling = self.cancelling.lock().unwrap_or_else(PoisonError::into_inner);
+        while cancelling.try_join_next().is_some() {}
+        let cancel = async move { connector.cancel(&token).await };
+        cancelling.spawn_on(cancel, &runtime);
     }
 }
 
@@ -226,12 +240,13 @@ impl DerefMut for Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         let is_open = *self.is_open.get_mut();
-        if let Some(mut wire) = self.wire.take()
-            && !is_open
-            && !wire.client.is_closed()
-        {
-            wire.used_at = Instant::now();
-            self.home.idle().push(wire);
+        if let Some(mut wire) = self.wire.take().filter(|wire| !wire.client.is_closed()) {
+            if is_open {
+                self.home.cancel(&wire);
+            } else {
+                wire.used_at = Instant::now();
+                self.home.idle().push(wire);
+            }
         }
         drop(self.place.take());
         self.home.returned.notify_waiters();

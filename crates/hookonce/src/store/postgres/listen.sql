@@ -1,0 +1,2 @@
+-- Asks to be told when tasks may have become due.
+listen hookonce_due
