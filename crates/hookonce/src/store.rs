@@ -326,6 +326,9 @@ pub struct Migrated {
     pub from: usize,
     /// Now.
     pub to: usize,
+    /// What a person has to run who may make roles, before workers in other languages can call the
+    /// SQL functions of a `PostgreSQL` store; none where they can.
+    pub grants: Option<&'static str>,
 }
 
 /// What was deleted.

@@ -25,12 +25,21 @@ pub(crate) async fn run(place: &Place, format: Format) -> anyhow::Result<()> {
     if format == Format::Json {
         return out::json(&migrated);
     }
-    let Migrated { from, to } = migrated;
-    out::text(&match from {
+    let Migrated { from, to, grants } = migrated;
+    let said = match from {
         0 => format!("made the tables of `{}`, version {to}", config.store),
         from if from == to => {
             format!("the tables of `{}` are up to date: version {to}", config.store)
         }
         from => format!("brought the tables of `{}` from version {from} to {to}", config.store),
-    })
+    };
+    out::text(&said)?;
+    if let Some(grants) = grants {
+        out::remark(
+            "Workers in other languages can't call the SQL functions yet: this user may not make the \
+             role `hookonce_worker`. If you want such workers, have one who may run this:",
+        );
+        out::text(grants)?;
+    }
+    Ok(())
 }

@@ -12,6 +12,7 @@ mod connector;
 mod error;
 mod facts;
 mod finish;
+mod functions;
 mod insert;
 mod listen;
 mod migrate;
@@ -129,7 +130,9 @@ impl PostgresStore {
 
     /// Brings the tables up to date.
     pub async fn migrate(options: &PostgresOptions) -> Result<Migrated, StoreError> {
-        migrate::run(&Pool::new(options)?).await
+        let pool = Pool::new(options)?;
+        let migrated = migrate::run(&pool).await?;
+        Ok(Migrated { grants: functions::ungranted(&pool).await?, ..migrated })
     }
 
     fn start(pool: Arc<Pool>, options: &PostgresOptions) -> Result<Self, StoreError> {

@@ -128,7 +128,7 @@ impl SqliteStore {
     pub fn migrate(path: &Path, options: SqliteOptions) -> Result<Migrated, StoreError> {
         let from = migrate::found(path)?.unwrap_or_default();
         drop(Session::open(path, options.clock)?);
-        Ok(Migrated { from, to: migrate::VERSION })
+        Ok(Migrated { from, to: migrate::VERSION, grants: None })
     }
 
     /// Runs `effect` in one transaction with the completion of the claimed task, on the writer's

@@ -3,11 +3,13 @@
 use tokio_postgres::types::Type;
 
 use super::error::{Failed, again};
+use super::functions;
 use super::pool::Pool;
 use crate::store::{Migrated, StoreError};
 
 /// Every migration in order; the last one is the version that this program writes.
-const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001_first.sql")];
+const MIGRATIONS: [&[&str]; 2] =
+    [&[include_str!("migrations/0001_first.sql")], &functions::MIGRATION];
 
 /// Brings the tables up to date, in one transaction under a lock, so that several nodes may start
 /// together.
@@ -15,7 +17,7 @@ pub(super) async fn run(pool: &Pool) -> Result<Migrated, StoreError> {
     again!({
         // Looked at first: whoever has others migrate may have no right to.
         match version(pool).await.map_err(Failed::at_opening)? {
-            from if from == MIGRATIONS.len() => Ok(Migrated { from, to: from }),
+            from if from == MIGRATIONS.len() => Ok(Migrated { from, to: from, grants: None }),
             _ => migrate(pool).await.map_err(Failed::at_opening),
         }
     })
@@ -52,20 +54,25 @@ async fn version(pool: &Pool) -> Result<usize, Failed> {
 
 async fn migrate(pool: &Pool) -> Result<Migrated, Failed> {
     let mut connection = pool.get().await?;
-    let transaction = connection.transaction().await?;
+    let mut transaction = connection.transaction().await?;
     transaction.batch_execute(include_str!("migrate.sql")).await?;
     let version = transaction.query_typed(include_str!("version.sql"), &[]).await?;
     let version: i32 = version.first().map_or(Ok(0), |row| row.try_get(0))?;
     let from = usize::try_from(version).unwrap_or_default();
     known(from)?;
     for (n, migration) in MIGRATIONS.iter().enumerate().skip(from) {
-        transaction.batch_execute(migration).await?;
+        for part in *migration {
+            transaction.batch_execute(part).await?;
+        }
         let version = i32::try_from(n + 1).unwrap_or(i32::MAX);
         let parameters = [(&version as _, Type::INT4)];
         transaction.query_typed(include_str!("migrated.sql"), &parameters).await?;
     }
+    if from < MIGRATIONS.len() {
+        functions::grant(&mut transaction).await?;
+    }
     transaction.commit().await?;
-    Ok(Migrated { from, to: MIGRATIONS.len() })
+    Ok(Migrated { from, to: MIGRATIONS.len(), grants: None })
 }
 
 /// Fails if the server can't be written to, or its tables are of a version that this program doesn't

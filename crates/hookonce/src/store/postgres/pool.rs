@@ -294,3 +294,9 @@ impl<'a> Deref for Transaction<'a> {
         &self.inner
     }
 }
+
+impl DerefMut for Transaction<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.inner
+    }
+}

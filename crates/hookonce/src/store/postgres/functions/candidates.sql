@@ -1,0 +1,78 @@
+-- Gives what may be claimed for these routes, by priority and age: of each source and priority the oldest
+-- due tasks, and of each woken lane the one whose turn it is.
+create function hookonce.candidates(routes text[], wide integer)
+returns table (seq bigint, route text, lane_id uuid)
+language sql
+set search_path = pg_catalog, pg_temp
+as $$
+  with recursive groups as (
+    select r.route, g.priority, g.source
+    from unnest(candidates.routes) as r (route)
+    cross join lateral (
+      select priority, source
+      from hookonce.tasks
+      where state = 'pending' and due_at is not null
+        and route = r.route
+      order by priority, source
+      limit 1
+    ) g
+    union all
+    select p.route, g.priority, g.source
+    from groups p
+    cross join lateral (
+      select priority, source
+      from hookonce.tasks
+      where state = 'pending' and due_at is not null
+        and route = p.route
+        and (priority, source) > (p.priority, p.source)
+      order by priority, source
+      limit 1
+    ) g
+  ),
+  due as (
+    select t.seq, g.route, null::uuid as lane_id, g.priority, t.due_at as at
+    from groups g
+    cross join lateral (
+      select seq, due_at
+      from hookonce.tasks
+      where state = 'pending' and due_at is not null
+        and route = g.route
+        and priority = g.priority
+        and source = g.source
+        and due_at <= (select hookonce.clock())
+      order by due_at, seq
+      limit candidates.wide
+    ) t
+  ),
+  woken as (
+    select next.seq, next.route, w.lane_id, next.priority, e.received_at as at
+    from (
+      select distinct lane_id
+      from (select lane_id from hookonce.wakes limit 65536) k
+      limit 2048
+    ) w
+    cross join lateral (
+      select seq, route, priority
+      from hookonce.tasks
+      where lane_id = w.lane_id
+        and state = 'pending' and due_at is null
+      order by seq
+      limit 1
+    ) next
+    join hookonce.events e on e.seq = next.seq
+    where next.route = any(candidates.routes)
+      and not exists (
+        select 1
+        from hookonce.tasks h
+        where h.lane_id = w.lane_id
+          and h.lane_id is not null and (h.state = 'claimed' or h.due_at is not null)
+      )
+  )
+  select seq, route, lane_id
+  from (select * from due union all select * from woken) c
+  order by priority, at, seq
+$$;
+
+comment on function hookonce.candidates(text[], integer) is
+  'What may be claimed for these routes, the first first; with a lane where it has to be made the head '
+  'of it. Inner.';
