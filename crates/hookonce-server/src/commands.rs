@@ -4,6 +4,7 @@
 pub(crate) mod backup;
 pub(crate) mod check;
 pub(crate) mod completions;
+pub(crate) mod copy;
 pub(crate) mod doctor;
 pub(crate) mod init;
 pub(crate) mod list;

@@ -184,10 +184,12 @@ pub(crate) fn home() -> Option<OsString> {
     variable("HOME")
 }
 
-/// The file in which passwords of `PostgreSQL` databases are looked up; it need not be there.
+/// The file in which passwords of `PostgreSQL` databases are looked up: the one that was named, else
+/// the usual one if it is there.
 pub(crate) fn postgres_passwords() -> Option<PathBuf> {
     let named = variable("PGPASSFILE").filter(|path| !path.is_empty()).map(PathBuf::from);
-    named.or_else(|| Some(PathBuf::from(home()?).join(".pgpass")))
+    let usual = || home().map(|home| Path::new(&home).join(".pgpass")).filter(|path| path.exists());
+    named.or_else(usual)
 }
 
 /// Who runs the program, for the record of what was done: the user's name, else its number.

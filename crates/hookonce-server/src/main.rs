@@ -67,6 +67,7 @@ fn run(cli: Cli, format: Format) -> anyhow::Result<()> {
         Command::Backup(options) => {
             runtime.block_on(commands::backup::run(&place, &options, format))
         }
+        Command::Copy(options) => runtime.block_on(commands::copy::run(&place, &options, format)),
         Command::Completions { shell } => commands::completions::run(shell),
         Command::Reference { page } => reference::run(page),
     };

@@ -8,6 +8,7 @@
 //!
 //! Long because the contract and the words it is written in belong together.
 
+pub mod copy;
 mod pick;
 pub mod postgres;
 mod reading;

@@ -9,6 +9,7 @@ mod address;
 mod batch;
 mod claim;
 mod connector;
+pub(super) mod copy;
 mod error;
 mod facts;
 mod finish;
@@ -40,6 +41,7 @@ use self::batch::Batcher;
 use self::connector::Connector;
 pub use self::facts::PostgresFacts;
 use self::finish::Ending;
+pub(super) use self::insert::REFUSED;
 use self::pool::Pool;
 use self::prune::Walk;
 use super::pick::Turn;
@@ -118,6 +120,7 @@ impl PostgresStore {
     pub async fn open(options: PostgresOptions) -> Result<Self, StoreError> {
         let pool = Arc::new(Pool::new(&options)?);
         migrate::run(&pool).await?;
+        copy::check_finished(&pool).await?;
         Self::start(pool, &options)
     }
 
@@ -125,6 +128,7 @@ impl PostgresStore {
     pub async fn open_existing(options: PostgresOptions) -> Result<Self, StoreError> {
         let pool = Arc::new(Pool::new(&options)?);
         migrate::check(&pool).await?;
+        copy::check_finished(&pool).await?;
         Self::start(pool, &options)
     }
 

@@ -8,6 +8,7 @@
 mod backup;
 mod checkpoint;
 mod claim;
+pub(super) mod copy;
 mod facts;
 mod finish;
 mod flush;
