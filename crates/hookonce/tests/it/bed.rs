@@ -14,7 +14,9 @@ use hookonce::task::{Claim, NewTask, TaskId, Token};
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
-use postgres::{Connection, Database};
+pub(crate) use postgres::Database;
+
+use postgres::Connection;
 
 /// Makes a test of each store from one body: `store_test!(name, |bed| async move { … })`.
 macro_rules! store_test {
@@ -152,9 +154,14 @@ impl Bed {
 
     pub(crate) async fn postgres() -> (Self, Database) {
         let database = Database::make();
+        (Self::postgres_in(&database, TestClock::new()).await, database)
+    }
+
+    /// On a database that is there, under the time that `clock` tells.
+    pub(crate) async fn postgres_in(database: &Database, clock: TestClock) -> Self {
         let store = PostgresStore::open(PostgresOptions::new(&database.url)).await.unwrap();
         let connection = Arc::new(Connection::open(&database.url));
-        let clock = TestClock(TestClock::new().0, Some(connection.clone()));
+        let clock = TestClock(clock.0, Some(connection.clone()));
         // The store's clock is the server's; here it is the test's.
         connection.run(&format!(
             "create table test_clock (at timestamptz); insert into test_clock values ('{}'); \
@@ -163,7 +170,7 @@ impl Bed {
             clock.now()
         ));
         let sql = Sql::Postgres(Connection::open(&database.url));
-        (Self { store: Arc::new(store), clock, sql }, database)
+        Self { store: Arc::new(store), clock, sql }
     }
 
     /// Stores events, each as a request of its own, and says what became of each.
