@@ -12,6 +12,7 @@ mod setup;
 
 mod signing;
 
+mod postgres;
 mod serving;
 
 mod exec;

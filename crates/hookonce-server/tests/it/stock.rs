@@ -69,6 +69,15 @@ impl Stock {
         self.insert((0..n).map(dead).collect());
     }
 
+    /// Stores events that wait for each other, of one conversation.
+    pub(crate) fn put_lane(&self, n: usize) {
+        let one = |n| NewEvent {
+            lane: Some(Lane::of(&["one"])),
+            ..event(&format!("k{n}"), &["books"], Clock::system().now())
+        };
+        self.insert((0..n).map(one).collect());
+    }
+
     fn insert(&self, events: Vec<NewEvent>) {
         self.runtime.block_on(self.store.insert(events)).unwrap();
     }
