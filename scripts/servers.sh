@@ -6,8 +6,9 @@ usage() {
     cat <<'TEXT'
 Usage: scripts/servers.sh COMMAND…
 
-Runs COMMAND with a private PostgreSQL beside it, whose address is in HOOKONCE_TEST_POSTGRES, and ends
-the server afterwards. Such as: scripts/servers.sh cargo test -p hookonce
+Runs COMMAND with a private PostgreSQL and a PgBouncer in front of it, whose addresses are in
+HOOKONCE_TEST_POSTGRES and HOOKONCE_TEST_PGBOUNCER, and ends both afterwards.
+Such as: scripts/servers.sh cargo test -p hookonce
 TEXT
 }
 
@@ -22,6 +23,10 @@ binaries=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
     echo "scripts/servers.sh: there is no PostgreSQL server: install the package \`postgresql\`" >&2
     exit 1
 }
+command -v pgbouncer >/dev/null || {
+    echo "scripts/servers.sh: there is no PgBouncer: install the package \`pgbouncer\`" >&2
+    exit 1
+}
 
 work=$(mktemp -d)
 chmod 755 "$work"
@@ -32,13 +37,23 @@ if [[ $(id -u) == 0 ]]; then
     as_server() { setpriv --reuid=postgres --regid=postgres --clear-groups -- "$@"; }
 fi
 stop() {
+    [[ -z ${bouncer-} ]] || { kill "$bouncer" && wait "$bouncer"; } >/dev/null 2>&1 || true
     as_server "$binaries/pg_ctl" -D "$work/data" -m immediate -w stop >/dev/null 2>&1 || true
     rm -rf "$work"
 }
 trap stop EXIT
 
 cd "$work"
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+free_ports() {
+    python3 - <<'TEXT'
+import socket
+sockets = [socket.socket() for _ in range(2)]
+for s in sockets:
+    s.bind(("127.0.0.1", 0))
+print(*(s.getsockname()[1] for s in sockets))
+TEXT
+}
+read -r port bouncer_port < <(free_ports)
 as_server "$binaries/initdb" -D "$work/data" -U postgres -A trust -E UTF8 --no-sync >/dev/null
 cat >>"$work/data/postgresql.conf" <<TEXT
 listen_addresses = '127.0.0.1'
@@ -49,5 +64,29 @@ shared_buffers = 64MB
 TEXT
 as_server "$binaries/pg_ctl" -D "$work/data" -l "$work/log" -w start >/dev/null
 export HOOKONCE_TEST_POSTGRES=postgres://postgres@127.0.0.1:$port
+
+# Transaction mode, and two connections a database: what relies on a session breaks soon.
+echo '"postgres" ""' >"$work/users.txt"
+cat >"$work/pgbouncer.ini" <<TEXT
+[databases]
+* = host=127.0.0.1 port=$port
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = $bouncer_port
+unix_socket_dir =
+auth_type = trust
+auth_file = $work/users.txt
+pool_mode = transaction
+default_pool_size = 2
+max_client_conn = 1000
+TEXT
+chmod 644 "$work/users.txt" "$work/pgbouncer.ini"
+as_server pgbouncer "$work/pgbouncer.ini" >"$work/pgbouncer.log" 2>&1 &
+bouncer=$!
+for _ in {1..50}; do
+    (echo >"/dev/tcp/127.0.0.1/$bouncer_port") 2>/dev/null && break
+    sleep 0.1
+done
+export HOOKONCE_TEST_PGBOUNCER=postgres://postgres@127.0.0.1:$bouncer_port
 cd - >/dev/null
 "$@"

@@ -53,6 +53,18 @@ need() {
         "$package" || fail "$missing"
 }
 
+# Installs the PostgreSQL server unless it is there, without a cluster that runs by itself.
+need_postgres() {
+    if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then return; fi
+    local settings=/etc/postgresql-common/createcluster.d
+    if command -v apt-get >/dev/null && may_be_root; then
+        as_root mkdir -p "$settings"
+        echo 'create_main_cluster = false' | as_root tee "$settings/hookonce-tests.conf" >/dev/null
+    fi
+    need initdb postgresql
+    as_root rm -f "$settings/hookonce-tests.conf"
+}
+
 # Adds a component of the toolchain unless cargo has its command.
 need_component() {
     local command=$1 component=$2
@@ -76,6 +88,10 @@ need cc gcc
 need prlimit util-linux
 # What the program does before it answers is seen in its system calls.
 need strace strace
+# The tests' own servers: scripts/servers.sh starts them.
+need_postgres
+need pgbouncer pgbouncer
+need python3 python3
 need_component fmt rustfmt
 need_component clippy clippy
 
@@ -86,6 +102,6 @@ export TMPDIR=$work
 step cargo fmt --all --check
 step cargo clippy --workspace --all-targets --locked -- -D warnings
 RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --locked
-step cargo test --workspace --locked
+step scripts/servers.sh cargo test --workspace --locked
 step cargo bench --workspace --no-run --locked
 echo "== all checks passed"

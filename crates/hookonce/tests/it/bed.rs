@@ -18,29 +18,34 @@ pub(crate) use postgres::Database;
 
 use postgres::Connection;
 
-/// Makes a test of each store from one body: `store_test!(name, |bed| async move { … })`.
+/// Makes a test of each store from one body: `store_test!(name, |bed| async move { … })`; of those
+/// marked `name and pgbouncer` one more, since a pooler in between sees other connections.
 macro_rules! store_test {
     ($(#[$doc:meta])* $name:ident, $body:expr) => {
         mod $name {
             use super::*;
 
-            $(#[$doc])*
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn sqlite() {
-                let body = $body;
-                let (bed, dir) = crate::bed::Bed::sqlite();
-                body(bed).await;
-                drop(dir);
-            }
+            crate::bed::store_test!(@ $(#[$doc])* sqlite, $body);
+            crate::bed::store_test!(@ $(#[$doc])* postgres, $body);
+        }
+    };
+    ($(#[$doc:meta])* $name:ident and pgbouncer, $body:expr) => {
+        mod $name {
+            use super::*;
 
-            $(#[$doc])*
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn postgres() {
-                let body = $body;
-                let (bed, database) = crate::bed::Bed::postgres().await;
-                body(bed).await;
-                drop(database);
-            }
+            crate::bed::store_test!(@ $(#[$doc])* sqlite, $body);
+            crate::bed::store_test!(@ $(#[$doc])* postgres, $body);
+            crate::bed::store_test!(@ $(#[$doc])* pgbouncer, $body);
+        }
+    };
+    (@ $(#[$doc:meta])* $store:ident, $body:expr) => {
+        $(#[$doc])*
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $store() {
+            let body = $body;
+            let (bed, kept) = crate::bed::Bed::$store().await;
+            body(bed).await;
+            drop(kept);
         }
     };
 }
@@ -51,7 +56,7 @@ macro_rules! sqlite_test {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
         async fn $name() {
             let body = $body;
-            let (bed, dir) = crate::bed::Bed::sqlite();
+            let (bed, dir) = crate::bed::Bed::sqlite().await;
             body(bed).await;
             drop(dir);
         }
@@ -136,7 +141,8 @@ impl Sql {
 }
 
 impl Bed {
-    pub(crate) fn sqlite() -> (Self, tempfile::TempDir) {
+    #[expect(clippy::unused_async, reason = "all stores are made alike")]
+    pub(crate) async fn sqlite() -> (Self, tempfile::TempDir) {
         let (bed, _, dir) = Self::sqlite_itself();
         (bed, dir)
     }
@@ -154,12 +160,23 @@ impl Bed {
 
     pub(crate) async fn postgres() -> (Self, Database) {
         let database = Database::make();
-        (Self::postgres_in(&database, TestClock::new()).await, database)
+        let url = database.url.clone();
+        (Self::postgres_at(&url, &database, TestClock::new()).await, database)
     }
 
     /// On a database that is there, under the time that `clock` tells.
     pub(crate) async fn postgres_in(database: &Database, clock: TestClock) -> Self {
-        let store = PostgresStore::open(PostgresOptions::new(&database.url)).await.unwrap();
+        Self::postgres_at(&database.url, database, clock).await
+    }
+
+    pub(crate) async fn pgbouncer() -> (Self, Database) {
+        let database = Database::make();
+        let url = database.pooled_url();
+        (Self::postgres_at(&url, &database, TestClock::new()).await, database)
+    }
+
+    async fn postgres_at(url: &str, database: &Database, clock: TestClock) -> Self {
+        let store = PostgresStore::open(PostgresOptions::new(url)).await.unwrap();
         let connection = Arc::new(Connection::open(&database.url));
         let clock = TestClock(clock.0, Some(connection.clone()));
         // The store's clock is the server's; here it is the test's.

@@ -7,6 +7,8 @@ use tokio_postgres::{NoTls, SimpleQueryMessage};
 
 /// Where the tests' server is; `scripts/servers.sh` starts it and says so.
 const SERVER: &str = "HOOKONCE_TEST_POSTGRES";
+/// And the PgBouncer in front of it, in transaction mode.
+const BOUNCER: &str = "HOOKONCE_TEST_PGBOUNCER";
 
 /// A database that goes when it is dropped.
 pub(crate) struct Database {
@@ -18,13 +20,22 @@ pub(crate) struct Database {
 impl Database {
     pub(crate) fn make() -> Self {
         static MADE: AtomicU32 = AtomicU32::new(0);
-        let server = std::env::var(SERVER).unwrap_or_else(|_| {
-            panic!("`{SERVER}` is not set: run `scripts/servers.sh cargo test …`")
-        });
+        let server = address(SERVER);
         let name = format!("t{}_{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
         Connection::open(&server).run(&format!("create database {name}"));
         Self { url: format!("{server}/{name}"), name, server }
     }
+
+    /// Its address through PgBouncer.
+    pub(crate) fn pooled_url(&self) -> String {
+        format!("{}/{}", address(BOUNCER), self.name)
+    }
+}
+
+fn address(variable: &str) -> String {
+    std::env::var(variable).unwrap_or_else(|_| {
+        panic!("`{variable}` is not set: run `scripts/servers.sh cargo test …`")
+    })
 }
 
 impl Drop for Database {

@@ -25,7 +25,7 @@ async fn lost_07_what_could_not_be_stored_is_answered_503() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lost_07_a_request_one_event_of_which_is_refused_is_stored_by_its_next_copy() {
-    let (bed, _dir) = Bed::sqlite();
+    let (bed, _dir) = Bed::sqlite().await;
     bed.sql.run(
         "create trigger refuse before insert on hookonce_events when new.key like '%LOST07B'
          begin select raise(abort, 'no room for it'); end",

@@ -10,7 +10,7 @@ use crate::bed::{Bed, keys, new};
 /// seen, and what was acked first is first.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ord_04_what_is_acked_first_is_handled_first_whoever_holds_a_transaction_open() {
-    let (bed, _dir) = Bed::sqlite();
+    let (bed, _dir) = Bed::sqlite().await;
     bed.sql.run("begin immediate");
     let event = |key: &str| new(key).lane("l").at(bed.clock.now());
     let insert = async |key: &'static str| bed.store.insert(vec![event(key)]).await;

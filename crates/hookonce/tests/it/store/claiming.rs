@@ -25,7 +25,7 @@ store_test!(a_claim_raises_attempt_and_epoch_and_carries_the_event, |bed: Bed| a
 
 store_test!(
     /// Fails when `state = 'pending' and due_at is not null` is taken out of `claim.sql`.
-    no_two_workers_get_one_task,
+    no_two_workers_get_one_task and pgbouncer,
     |bed: Bed| async move {
         for n in 0..200 {
             bed.insert([new(&format!("k{n}"))]).await;
@@ -36,7 +36,7 @@ store_test!(
     }
 );
 
-store_test!(a_call_repeated_with_its_token_gives_the_same_claims, |bed: Bed| async move {
+store_test!(a_call_repeated_with_its_token_gives_the_same_claims and pgbouncer, |bed: Bed| async move {
     bed.insert([new("a"), new("b"), new("c")]).await;
     let order = order(2);
     let first = bed.store.claim(order.clone()).await.unwrap();
@@ -46,7 +46,7 @@ store_test!(a_call_repeated_with_its_token_gives_the_same_claims, |bed: Bed| asy
     assert_eq!(bed.claim_one().await.event.key, "c");
 });
 
-store_test!(a_lane_has_one_claim_at_a_time_in_order_of_arrival, |bed: Bed| async move {
+store_test!(a_lane_has_one_claim_at_a_time_in_order_of_arrival and pgbouncer, |bed: Bed| async move {
     bed.insert([new("1").lane("l"), new("2").lane("l"), new("3").lane("l"), new("x").lane("m")])
         .await;
     for expected in ["1", "2", "3"] {
@@ -58,7 +58,7 @@ store_test!(a_lane_has_one_claim_at_a_time_in_order_of_arrival, |bed: Bed| async
     }
 });
 
-store_test!(the_order_within_a_request_is_kept, |bed: Bed| async move {
+store_test!(the_order_within_a_request_is_kept and pgbouncer, |bed: Bed| async move {
     let batch = ["z", "m", "a"].map(|key| new(key).lane("l").at(bed.clock.now())).to_vec();
     bed.store.insert(batch).await.unwrap();
     for expected in ["z", "m", "a"] {
@@ -162,7 +162,7 @@ store_test!(other_routes_are_not_claimed, |bed: Bed| async move {
 
 store_test!(
     /// Fails when `lease_until > :now` is taken out of `extend.sql`.
-    an_ended_lease_is_not_extended,
+    an_ended_lease_is_not_extended and pgbouncer,
     |bed: Bed| async move {
         bed.insert([new("a")]).await;
         let claim = bed.claim_one().await;
@@ -175,7 +175,7 @@ store_test!(
     }
 );
 
-store_test!(only_what_lapsed_is_taken_over, |bed: Bed| async move {
+store_test!(only_what_lapsed_is_taken_over and pgbouncer, |bed: Bed| async move {
     bed.insert([new("a"), new("b")]).await;
     let claims = bed.claim(10).await;
     bed.clock.advance(LEASE / 2);
@@ -223,7 +223,7 @@ store_test!(a_task_that_loses_every_worker_dies, |bed: Bed| async move {
     assert_eq!(bed.claim_one().await.event.key, "next");
 });
 
-store_test!(a_token_gives_its_claim_and_another_gives_none, |bed: Bed| async move {
+store_test!(a_token_gives_its_claim_and_another_gives_none and pgbouncer, |bed: Bed| async move {
     bed.insert([new("a"), new("b")]).await;
     let claims = bed.claim(2).await;
     let claim = &claims[0];

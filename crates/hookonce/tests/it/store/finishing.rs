@@ -7,7 +7,7 @@ use hookonce::task::{DeadLane, Outcome, State, StepState, Token};
 
 use crate::bed::{Bed, LEASE, new, statement, store_test};
 
-store_test!(a_finished_task_is_completed_with_its_history, |bed: Bed| async move {
+store_test!(a_finished_task_is_completed_with_its_history and pgbouncer, |bed: Bed| async move {
     bed.insert([new("a")]).await;
     let claim = bed.claim_one().await;
     bed.clock.advance(Duration::from_secs(2));
@@ -31,7 +31,7 @@ store_test!(an_ended_lease_that_nobody_took_over_still_finishes, |bed: Bed| asyn
 
 store_test!(
     /// Fails when `token = :token` is taken out of any of the files named in it.
-    a_lost_claim_writes_nothing,
+    a_lost_claim_writes_nothing and pgbouncer,
     |bed: Bed| async move {
         bed.sql.run("create table ledger (id text)");
         bed.insert([new("a")]).await;
@@ -67,7 +67,7 @@ store_test!(
     }
 );
 
-store_test!(a_step_that_is_done_is_known_to_the_next_attempt, |bed: Bed| async move {
+store_test!(a_step_that_is_done_is_known_to_the_next_attempt and pgbouncer, |bed: Bed| async move {
     bed.insert([new("a")]).await;
     let claim = bed.claim_one().await;
     assert!(claim.steps.is_empty());
@@ -89,7 +89,7 @@ store_test!(a_step_that_is_done_is_known_to_the_next_attempt, |bed: Bed| async m
     assert_eq!(bed.claim_one().await.steps["two"], (StepState::Begun, None));
 });
 
-store_test!(a_claim_given_back_counts_no_attempt, |bed: Bed| async move {
+store_test!(a_claim_given_back_counts_no_attempt and pgbouncer, |bed: Bed| async move {
     bed.insert([new("a").lane("l"), new("b").lane("l")]).await;
     let claim = bed.claim_one().await;
     bed.store.release(&claim, Release::at_once()).await.unwrap();

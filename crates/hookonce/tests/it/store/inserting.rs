@@ -7,7 +7,7 @@ use hookonce::store::Arrival::{Duplicate, Mismatch, New as Fresh};
 
 use crate::bed::{Bed, id, new, store_test};
 
-store_test!(an_event_is_new_once_and_a_duplicate_ever_after, |bed: Bed| async move {
+store_test!(an_event_is_new_once_and_a_duplicate_ever_after and pgbouncer, |bed: Bed| async move {
     assert_eq!(bed.insert([new("a"), new("b"), new("a")]).await, [Fresh, Fresh, Duplicate]);
     bed.clock.advance(Duration::from_secs(23 * 3600));
     assert_eq!(bed.insert([new("a")]).await, [Duplicate]);
@@ -23,7 +23,7 @@ store_test!(the_same_key_twice_in_one_request_is_one_event, |bed: Bed| async mov
 });
 
 store_test!(
-    a_differing_element_is_kept_beside_the_first_up_to_three_times,
+    a_differing_element_is_kept_beside_the_first_up_to_three_times and pgbouncer,
     |bed: Bed| async move {
         bed.insert([new("a")]).await;
         for n in 0..5 {
@@ -41,7 +41,7 @@ store_test!(
 
 store_test!(
     /// Fails when `on conflict (id) do nothing` of `insert_event.sql` is replaced by a look before.
-    fifty_copies_at_once_are_one_event,
+    fifty_copies_at_once_are_one_event and pgbouncer,
     |bed: Bed| async move {
         let copies = (0..50).map(|_| bed.store.insert(vec![new("a").at(bed.clock.now())]));
         let arrivals: Vec<_> = join_all(copies).await.into_iter().flat_map(Result::unwrap).collect();
@@ -51,7 +51,7 @@ store_test!(
     }
 );
 
-store_test!(overlapping_batches_in_any_order_all_succeed, |bed: Bed| async move {
+store_test!(overlapping_batches_in_any_order_all_succeed and pgbouncer, |bed: Bed| async move {
     let keys: Vec<String> = (0..40).map(|n| format!("k{n}")).collect();
     let mut random = fastrand::Rng::with_seed(4);
     let batches: Vec<_> = (0..100)
@@ -92,7 +92,7 @@ store_test!(a_payload_comes_back_byte_for_byte, |bed: Bed| async move {
 });
 
 store_test!(
-    an_event_that_the_database_refuses_is_kept_dead_and_its_siblings_live,
+    an_event_that_the_database_refuses_is_kept_dead_and_its_siblings_live and pgbouncer,
     |bed: Bed| async move {
         bed.sql.run_either(
             "create trigger picky before insert on hookonce_events when new.payload like '%bad%'

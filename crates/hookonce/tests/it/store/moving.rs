@@ -26,7 +26,7 @@ async fn end(bed: &Bed, claim: &Claim) {
     bed.store.finish(claim, &Outcome::Completed).await.unwrap();
 }
 
-store_test!(an_event_is_assigned_a_task_once, |bed: Bed| async move {
+store_test!(an_event_is_assigned_a_task_once and pgbouncer, |bed: Bed| async move {
     bed.insert([new("a").routes(&[]), new("b")]).await;
     assert_eq!(bed.store.counts().await.unwrap().unrouted, 1);
     let both = [given("a", "r"), given("a", "s"), given("unknown", "r")];
@@ -86,7 +86,7 @@ store_test!(what_is_remembered_goes_with_a_rerouted_task, |bed: Bed| async move 
     assert_eq!(claim_for(&bed, "t").await[0].first_route.as_deref(), Some("r"));
 });
 
-store_test!(a_rerouted_task_leaves_its_lane_and_joins_another, |bed: Bed| async move {
+store_test!(a_rerouted_task_leaves_its_lane_and_joins_another and pgbouncer, |bed: Bed| async move {
     let both = |key| new(key).lane("l").routes(&["r", "s"]);
     bed.insert([new("1").lane("l"), both("2"), new("3").lane("l")]).await;
     let s = claim_for(&bed, "s").await.remove(0);

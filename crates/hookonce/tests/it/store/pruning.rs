@@ -32,7 +32,7 @@ async fn prune(bed: &Bed) -> (usize, usize) {
     }
 }
 
-store_test!(the_payload_goes_first_and_the_event_is_still_a_duplicate, |bed: Bed| async move {
+store_test!(the_payload_goes_first_and_the_event_is_still_a_duplicate and pgbouncer, |bed: Bed| async move {
     bed.insert([new("a")]).await;
     complete(&bed).await;
     bed.clock.advance(DAY * 9);
@@ -103,7 +103,7 @@ store_test!(a_date_from_the_future_keeps_its_key_until_it_is_past, |bed: Bed| as
     assert_eq!(bed.get("b").await.summary.state, "pending");
 });
 
-store_test!(folding_changes_no_count, |bed: Bed| async move {
+store_test!(folding_changes_no_count and pgbouncer, |bed: Bed| async move {
     bed.insert([new("a"), new("b").routes(&[])]).await;
     for n in 0..20 {
         bed.insert([new("a")]).await;

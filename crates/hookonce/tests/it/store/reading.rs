@@ -11,7 +11,7 @@ fn shown(page: &Page) -> Vec<&str> {
     page.events.iter().map(|event| event.event.key.as_str()).collect()
 }
 
-store_test!(pages_run_newest_first_and_miss_nothing, |bed: Bed| async move {
+store_test!(pages_run_newest_first_and_miss_nothing and pgbouncer, |bed: Bed| async move {
     for n in 0..25 {
         bed.insert([new(&format!("k{n}"))]).await;
     }
@@ -66,7 +66,7 @@ store_test!(a_filter_shows_what_it_says, |bed: Bed| async move {
     assert_eq!(list(none).await.len(), 0);
 });
 
-store_test!(counts_are_exact_at_once, |bed: Bed| async move {
+store_test!(counts_are_exact_at_once and pgbouncer, |bed: Bed| async move {
     bed.insert([new("a"), new("b"), new("c").lane("l"), new("d").lane("l"), new("a")]).await;
     let claims = bed.claim(2).await;
     bed.store.finish(&claims[0], &Outcome::Completed).await.unwrap();

@@ -10,7 +10,7 @@ fn is_refused(result: &Result<(), StoreError>, expect_permanent: bool) -> bool {
     matches!(result, Err(StoreError::Statement { permanent, .. }) if *permanent == expect_permanent)
 }
 
-store_test!(effect_and_completion_are_one_transaction, |bed: Bed| async move {
+store_test!(effect_and_completion_are_one_transaction and pgbouncer, |bed: Bed| async move {
     bed.sql.run("create table ledger (id text primary key)");
     bed.insert([new("a")]).await;
     let claim = bed.claim_one().await;
@@ -20,7 +20,7 @@ store_test!(effect_and_completion_are_one_transaction, |bed: Bed| async move {
     assert_eq!(bed.sql.text("select id from ledger"), claim.event.id.to_string());
 });
 
-store_test!(effect_and_the_record_of_its_step_are_one_transaction, |bed: Bed| async move {
+store_test!(effect_and_the_record_of_its_step_are_one_transaction and pgbouncer, |bed: Bed| async move {
     bed.sql.run("create table ledger (id text primary key)");
     bed.insert([new("a")]).await;
     let claim = bed.claim_one().await;
@@ -30,7 +30,7 @@ store_test!(effect_and_the_record_of_its_step_are_one_transaction, |bed: Bed| as
     assert_eq!(bed.get("a").await.steps[0].state, StepState::Done);
 });
 
-store_test!(a_statement_that_fails_leaves_nothing_behind, |bed: Bed| async move {
+store_test!(a_statement_that_fails_leaves_nothing_behind and pgbouncer, |bed: Bed| async move {
     bed.sql.run_either(
         "create table ledger (id text primary key, n integer check (n > 0));
          create table log (id text);
@@ -53,7 +53,7 @@ store_test!(a_statement_that_fails_leaves_nothing_behind, |bed: Bed| async move 
 store_test!(
     /// Fails when the look at `is_autocommit` is taken out of the writer: a neighbour's effect is
     /// then told as committed although it was rolled back.
-    what_one_statement_breaks_is_its_own,
+    what_one_statement_breaks_is_its_own and pgbouncer,
     |bed: Bed| async move {
         bed.sql.run(
             "create table ledger (id text primary key);

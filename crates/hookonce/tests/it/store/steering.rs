@@ -67,7 +67,7 @@ store_test!(a_replayed_task_waits_for_its_lane, |bed: Bed| async move {
     assert_eq!(bed.claim_one().await.event.key, "a");
 });
 
-store_test!(a_held_lane_goes_on_after_replay_or_bury, |bed: Bed| async move {
+store_test!(a_held_lane_goes_on_after_replay_or_bury and pgbouncer, |bed: Bed| async move {
     for way in ["replay", "bury"] {
         let key = |n| format!("{way}{n}");
         bed.insert([new(&key(1)).lane(way), new(&key(2)).lane(way)]).await;
@@ -96,7 +96,7 @@ store_test!(a_pending_task_is_buried_and_its_lane_goes_on, |bed: Bed| async move
     assert_eq!(bed.store.bury(&[task_id("c")]).await.unwrap(), NONE);
 });
 
-store_test!(a_completed_task_runs_again_only_by_rerun, |bed: Bed| async move {
+store_test!(a_completed_task_runs_again_only_by_rerun and pgbouncer, |bed: Bed| async move {
     bed.insert([new("a")]).await;
     let claim = bed.claim_one().await;
     bed.store.record_step(&claim, "one", StepState::Done, None).await.unwrap();
