@@ -96,8 +96,9 @@
 //! # }
 //! ```
 //!
-//! Where the effect is in the same SQLite file,
-//! [`finish_in`](store::sqlite::SqliteStore::finish_in) and [`sink::sql`] make effect and
+//! Where the effect is in the store's own database, `finish_in`
+//! ([`SqliteStore`](store::sqlite::SqliteStore::finish_in),
+//! [`PostgresStore`](store::postgres::PostgresStore::finish_in)) and [`sink::sql`] make effect and
 //! completion one transaction. `examples/embed.rs` does so, and `docs/guides/embed.md` goes through
 //! it: failures, limits, shutting down, several nodes, testing.
 

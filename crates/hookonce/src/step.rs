@@ -38,7 +38,8 @@ pub enum Done {
     /// The step is done, with a result to remember if there is one.
     Step(Option<String>),
     /// The step has finished the task itself, in one transaction with its effect
-    /// ([`finish_in`](crate::store::sqlite::SqliteStore::finish_in)). Steps after it are not run.
+    /// (`finish_in` of [`SqliteStore`](crate::store::sqlite::SqliteStore::finish_in) and
+    /// [`PostgresStore`](crate::store::postgres::PostgresStore::finish_in)). Steps after it are not run.
     /// Said without having done so, it leaves the task claimed until its lease ends.
     Task,
 }
@@ -130,7 +131,8 @@ impl Failure {
     }
 
     /// What an error of the store means for the step that met it
-    /// ([`finish_in`](crate::store::sqlite::SqliteStore::finish_in)): permanent where the data is at
+    /// (`finish_in` of [`SqliteStore`](crate::store::sqlite::SqliteStore::finish_in) and
+    /// [`PostgresStore`](crate::store::postgres::PostgresStore::finish_in)): permanent where the data is at
     /// fault; to be judged like a sink's 503 where the store is. Of a lost claim nothing is written,
     /// whatever the step says.
     pub fn of_store(error: StoreError) -> Self {

@@ -4,6 +4,7 @@
 use std::cell::Cell;
 
 #[path = "../../../hookonce/tests/it/bed/postgres.rs"]
+#[expect(dead_code, reason = "the library's tests ask more of it")]
 mod postgres;
 
 pub(crate) use postgres::Database;

@@ -10,6 +10,7 @@ mod batch;
 mod claim;
 mod connector;
 pub(super) mod copy;
+mod effect;
 mod error;
 mod facts;
 mod finish;
@@ -52,6 +53,9 @@ use super::{
 };
 use crate::event::{EventId, NewEvent};
 use crate::task::{Claim, NewTask, Outcome, StepState, TaskId, Token};
+
+/// The client of this store, for who writes with [`PostgresStore::finish_in`].
+pub use tokio_postgres;
 
 /// How a store's database is reached.
 #[derive(Clone)]
@@ -137,6 +141,12 @@ impl PostgresStore {
         let pool = Pool::new(options)?;
         let migrated = migrate::run(&pool).await?;
         Ok(Migrated { grants: functions::ungranted(&pool).await?, ..migrated })
+    }
+
+    /// Gives what a person has to run who may make roles, before workers in other languages can call
+    /// the SQL functions as members of the role `hookonce_worker`; `None` where they can.
+    pub async fn worker_grants(&self) -> Result<Option<&'static str>, StoreError> {
+        functions::ungranted(&self.pool).await
     }
 
     fn start(pool: Arc<Pool>, options: &PostgresOptions) -> Result<Self, StoreError> {

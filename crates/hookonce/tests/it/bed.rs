@@ -14,9 +14,7 @@ use hookonce::task::{Claim, NewTask, TaskId, Token};
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
-pub(crate) use postgres::Database;
-
-use postgres::Connection;
+pub(crate) use postgres::{Connection, Database};
 
 /// Makes a test of each store from one body: `store_test!(name, |bed| async move { … })`; of those
 /// marked `name and pgbouncer` one more, since a pooler in between sees other connections.

@@ -11,6 +11,8 @@ mod store;
 mod tidy;
 mod working;
 
+mod functions;
+
 mod steering;
 mod working_together;
 

@@ -120,7 +120,7 @@ pub(super) async fn check(pool: &Pool, sql: &str, known: &[&str]) -> Result<(), 
 }
 
 /// What an error of the statement means: classes 22 and 23 tell of the data itself.
-fn refused(error: tokio_postgres::Error) -> StoreError {
+pub(super) fn refused(error: tokio_postgres::Error) -> StoreError {
     match error.code().map(|code| &code.code()[..2]) {
         None | Some("08" | "40" | "53" | "57") => Failed::from(error).into(),
         Some(class) => StoreError::Statement {

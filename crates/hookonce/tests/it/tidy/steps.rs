@@ -59,6 +59,11 @@ fn every_write_after_a_claim_names_its_token() {
         if !steps.iter().any(|step| name == format!("{step}.sql")) {
             continue;
         }
+        // What workers call begins with this one, and it has the condition.
+        if file.name.contains("/functions/") {
+            assert!(file.text.contains("hookonce.held("), "{} asks for no token", file.name);
+            continue;
+        }
         let held = file.text.contains("state = 'claimed' and token = :token");
         assert!(held, "{} writes without the claim's token", file.name);
         found += 1;

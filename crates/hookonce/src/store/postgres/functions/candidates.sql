@@ -1,10 +1,13 @@
 -- Gives what may be claimed for these routes, by priority and age: of each source and priority the oldest
--- due tasks, and of each woken lane the one whose turn it is.
+-- due tasks, and of as many woken lanes the one whose turn it is.
 create function hookonce.candidates(routes text[], wide integer)
 returns table (seq bigint, route text, lane_id uuid)
-language sql
+language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
+#variable_conflict use_column
+begin
+  return query
   with recursive groups as (
     select r.route, g.priority, g.source
     from unnest(candidates.routes) as r (route)
@@ -46,11 +49,7 @@ as $$
   ),
   woken as (
     select next.seq, next.route, w.lane_id, next.priority, e.received_at as at
-    from (
-      select distinct lane_id
-      from (select lane_id from hookonce.wakes limit 65536) k
-      limit 2048
-    ) w
+    from (select distinct lane_id from (select lane_id from hookonce.wakes limit 65536) k) w
     cross join lateral (
       select seq, route, priority
       from hookonce.tasks
@@ -67,10 +66,12 @@ as $$
         where h.lane_id = w.lane_id
           and h.lane_id is not null and (h.state = 'claimed' or h.due_at is not null)
       )
+    limit candidates.wide
   )
-  select seq, route, lane_id
+  select c.seq, c.route, c.lane_id
   from (select * from due union all select * from woken) c
-  order by priority, at, seq
+  order by c.priority, c.at, c.seq;
+end
 $$;
 
 comment on function hookonce.candidates(text[], integer) is

@@ -8,9 +8,10 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-  wide integer := greatest(take.most, 64);
+  wide integer := greatest(take.most, 256);
   taken integer := 0;
   seen integer;
+  lanes uuid[] := '{}';
   task record;
 begin
   loop
@@ -18,11 +19,7 @@ begin
     for task in select * from hookonce.candidates(take.routes, wide) loop
       exit when taken = take.most;
       seen := seen + 1;
-      if task.lane_id is not null then
-        continue when not hookonce.lock_lane(task.lane_id);
-        delete from hookonce.wakes
-        where lane_id = task.lane_id;
-      end if;
+      continue when task.lane_id is not null and not hookonce.lock_lane(task.lane_id);
       -- Looked at anew, for it is locked only now.
       update hookonce.tasks t
       set state = 'claimed',
@@ -62,17 +59,17 @@ begin
       returning t.seq, t.route into take.seq, take.route;
       if found then
         taken := taken + 1;
+        lanes := lanes || task.lane_id;
         return next;
-      elsif task.lane_id is not null then
-        -- Whoever looks next finds out what became of it.
-        insert into hookonce.wakes (lane_id)
-        values (task.lane_id);
       end if;
     end loop;
     -- Those passed over may be all that were looked at: others may be behind them.
     exit when taken = take.most or seen < wide;
     wide := wide * 4;
   end loop;
+  -- These have a head now: whoever ends its attempt wakes them again.
+  delete from hookonce.wakes
+  where lane_id = any(lanes);
 end
 $$;
 

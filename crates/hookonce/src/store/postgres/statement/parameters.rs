@@ -23,7 +23,8 @@ pub(super) fn numbered(sql: &str) -> (String, Vec<String>) {
             names.push(name.to_owned());
             names.len() - 1
         });
-        out.push_str(&format!("${}", n + 1));
+        out.push('$');
+        out.push_str(&(n + 1).to_string());
         rest = &rest[1 + name.len()..];
     }
     (out, names)
@@ -51,8 +52,8 @@ fn skipped(rest: &str) -> usize {
     if rest.starts_with("::") || rest.starts_with(":=") {
         return 2;
     }
-    if rest.starts_with("--") {
-        return after(2, rest[2..].find('\n'), 1);
+    if let Some(comment) = rest.strip_prefix("--") {
+        return after(2, comment.find('\n'), 1);
     }
     if rest.starts_with("/*") {
         return comment(rest);
