@@ -31,7 +31,8 @@ pub(crate) async fn run(
     wiring::must_be_there(from)?;
     let target = wiring::postgres(&config, url)?;
     let mut bar = Bar { format, shown: None };
-    let done = unless_interrupted(copy(from, &target, &mut |copying| bar.note(copying))).await;
+    let mut note = |copying| bar.note(copying);
+    let done = unless_interrupted(Box::pin(copy(from, &target, &mut note))).await;
     drop(bar);
     let Some(done) = done else {
         out::remark("interrupted; `hookonce copy` goes on from there when it is run again");

@@ -60,8 +60,8 @@ pub(crate) fn member(json: &str, path: &[&str]) -> String {
     if !is_postgres() {
         return format!("{json} ->> '$.{}'", path.join("."));
     }
-    let above: String = above.iter().map(|name| format!(" -> '{name}'")).collect();
-    format!("{json}::jsonb{above} ->> '{name}'")
+    let above: Vec<String> = above.iter().map(|name| format!(" -> '{name}'")).collect();
+    format!("{json}::jsonb{} ->> '{name}'", above.concat())
 }
 
 /// Who did what, and how, as it is written down.

@@ -155,7 +155,9 @@ async fn compare(
                 if table == Table::Events {
                     done += count(&rows);
                 }
-                rows.iter().for_each(|row| sums[table as usize].add(row));
+                for row in &rows {
+                    sums[table as usize].add(row);
+                }
             }
             Piece::Through(_) => note(Copying::Comparing { done, of }),
         }

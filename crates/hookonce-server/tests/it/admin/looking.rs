@@ -25,7 +25,7 @@ fn pages_show_each_event_once_newest_first() {
             pages += 1;
             match &page["next"] {
                 Value::Null => break,
-                next => after = next.as_str().unwrap().to_owned(),
+                next => next.as_str().unwrap().clone_into(&mut after),
             }
         }
         assert_eq!(seqs.len(), n, "{query}");

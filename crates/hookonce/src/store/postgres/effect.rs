@@ -68,7 +68,7 @@ where
     F: AsyncFnOnce(&Transaction<'_>) -> Result<(), StoreError>,
 {
     let mut connection = pool.get().await?;
-    let transaction = connection.transaction().await.map_err(Failed::from)?;
+    let transaction = connection.transaction().await?;
     let (seq, route, token) = (claim.event.seq, &*claim.route, rows::token(claim.token));
     let parameters: [Typed<'_>; 3] =
         [(&seq, Type::INT8), (&route, Type::TEXT), (&token, Type::UUID)];

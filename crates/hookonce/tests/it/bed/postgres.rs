@@ -7,7 +7,7 @@ use tokio_postgres::{NoTls, SimpleQueryMessage};
 
 /// Where the tests' server is; `scripts/servers.sh` starts it and says so.
 const SERVER: &str = "HOOKONCE_TEST_POSTGRES";
-/// And the PgBouncer in front of it, in transaction mode.
+/// And the `PgBouncer` in front of it, in transaction mode.
 const BOUNCER: &str = "HOOKONCE_TEST_PGBOUNCER";
 
 /// A database that goes when it is dropped.
@@ -26,16 +26,16 @@ impl Database {
         Self { url: format!("{server}/{name}"), name, server }
     }
 
-    /// Its address through PgBouncer.
+    /// Its address through `PgBouncer`.
     pub(crate) fn pooled_url(&self) -> String {
         format!("{}/{}", address(BOUNCER), self.name)
     }
 }
 
 fn address(variable: &str) -> String {
-    std::env::var(variable).unwrap_or_else(|_| {
-        panic!("`{variable}` is not set: run `scripts/servers.sh cargo test …`")
-    })
+    let address = std::env::var_os(variable).and_then(|address| address.into_string().ok());
+    address
+        .unwrap_or_else(|| panic!("`{variable}` is not set: run `scripts/servers.sh cargo test …`"))
 }
 
 impl Drop for Database {
@@ -46,7 +46,10 @@ impl Drop for Database {
 }
 
 /// A connection that can be used from anywhere, since it waits on a thread of its own.
-pub(crate) struct Connection(mpsc::Sender<(String, mpsc::Sender<Result<Vec<String>, String>>)>);
+pub(crate) struct Connection(mpsc::Sender<Ask>);
+
+/// A statement, and where its answer is waited for.
+type Ask = (String, mpsc::Sender<Result<Vec<String>, String>>);
 
 impl Connection {
     pub(crate) fn open(url: &str) -> Self {
@@ -73,7 +76,7 @@ impl Connection {
     }
 }
 
-fn serve(url: &str, asked: &mpsc::Receiver<(String, mpsc::Sender<Result<Vec<String>, String>>)>) {
+fn serve(url: &str, asked: &mpsc::Receiver<Ask>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
