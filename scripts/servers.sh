@@ -37,7 +37,7 @@ if [[ $(id -u) == 0 ]]; then
     as_server() { setpriv --reuid=postgres --regid=postgres --clear-groups -- "$@"; }
 fi
 stop() {
-    [[ -z ${bouncer-} ]] || { kill "$bouncer" && wait "$bouncer"; } >/dev/null 2>&1 || true
+    [[ ! -f $work/pgbouncer.pid ]] || kill "$(<"$work/pgbouncer.pid")" || true
     as_server "$binaries/pg_ctl" -D "$work/data" -m immediate -w stop >/dev/null 2>&1 || true
     rm -rf "$work"
 }
@@ -63,6 +63,8 @@ max_connections = 400
 shared_buffers = 64MB
 TEXT
 as_server "$binaries/pg_ctl" -D "$work/data" -l "$work/log" -w start >/dev/null
+# For tests that start and stop a server of their own.
+export HOOKONCE_TEST_POSTGRES_BIN=$binaries
 export HOOKONCE_TEST_POSTGRES=postgres://postgres@127.0.0.1:$port
 
 # Transaction mode, and two connections a database: what relies on a session breaks soon.
@@ -74,6 +76,8 @@ cat >"$work/pgbouncer.ini" <<TEXT
 listen_addr = 127.0.0.1
 listen_port = $bouncer_port
 unix_socket_dir =
+logfile = $work/pgbouncer.log
+pidfile = $work/pgbouncer.pid
 auth_type = trust
 auth_file = $work/users.txt
 pool_mode = transaction
@@ -81,8 +85,7 @@ default_pool_size = 2
 max_client_conn = 1000
 TEXT
 chmod 644 "$work/users.txt" "$work/pgbouncer.ini"
-as_server pgbouncer "$work/pgbouncer.ini" >"$work/pgbouncer.log" 2>&1 &
-bouncer=$!
+as_server pgbouncer -q -d "$work/pgbouncer.ini"
 for _ in {1..50}; do
     (echo >"/dev/tcp/127.0.0.1/$bouncer_port") 2>/dev/null && break
     sleep 0.1

@@ -96,6 +96,8 @@ need_component fmt rustfmt
 need_component clippy clippy
 
 work=$(mktemp -d)
+# The database server doesn't run as root, and has to get through to its folder.
+chmod 711 "$work"
 trap 'rm -rf "$work"' EXIT
 export TMPDIR=$work
 

@@ -2,6 +2,7 @@
 //! by [`on_both!`].
 
 use std::cell::Cell;
+use std::path::{Path, PathBuf};
 
 #[path = "../../../hookonce/tests/it/bed/postgres.rs"]
 #[expect(dead_code, reason = "the library's tests ask more of it")]
@@ -78,6 +79,8 @@ pub(crate) fn audit(sql: &Sql) -> Vec<(String, String, Value)> {
 /// The application's own connection to the database that the store is in. Tests name our tables as
 /// SQLite has them.
 pub(crate) enum Sql {
+    /// Opened for each question: a connection that stays keeps the log from being moved into the file.
+    File(PathBuf),
     Sqlite(rusqlite::Connection),
     Postgres(Connection),
 }
@@ -87,8 +90,13 @@ impl Sql {
         Self::Postgres(Connection::open(&database.url))
     }
 
+    pub(crate) fn open(file: &Path) -> Self {
+        Self::Sqlite(rusqlite::Connection::open(file).unwrap())
+    }
+
     pub(crate) fn run(&self, sql: &str) {
         match self {
+            Self::File(file) => Self::open(file).run(sql),
             Self::Sqlite(connection) => connection.execute_batch(sql).unwrap(),
             Self::Postgres(connection) => connection.run(&named(sql)),
         }
@@ -97,6 +105,7 @@ impl Sql {
     /// The first column of each row, as text.
     pub(crate) fn texts(&self, sql: &str) -> Vec<String> {
         match self {
+            Self::File(file) => Self::open(file).texts(sql),
             Self::Sqlite(connection) => {
                 let mut statement = connection.prepare(sql).unwrap();
                 let rows = statement.query_map((), |row| Ok(text(row.get_ref(0)?)));
@@ -114,6 +123,7 @@ impl Sql {
     /// The two columns of each row, a text and a number.
     pub(crate) fn numbers(&self, sql: &str) -> Vec<(String, u64)> {
         match self {
+            Self::File(file) => Self::open(file).numbers(sql),
             Self::Sqlite(connection) => {
                 let mut statement = connection.prepare(sql).unwrap();
                 let rows = statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?)));

@@ -45,7 +45,15 @@ impl Place {
     pub(crate) fn sql(&self) -> Sql {
         match &self.database {
             Some(database) => Sql::of(database),
-            None => Sql::Sqlite(rusqlite::Connection::open(self.path("hookonce.db")).unwrap()),
+            None => Sql::open(&self.path("hookonce.db")),
+        }
+    }
+
+    /// The same, in a server's way no longer than a question takes.
+    pub(crate) fn asks(&self) -> Sql {
+        match &self.database {
+            Some(database) => Sql::of(database),
+            None => Sql::File(self.path("hookonce.db")),
         }
     }
 

@@ -13,6 +13,7 @@ pub(super) mod copy;
 mod effect;
 mod error;
 mod facts;
+mod fate;
 mod finish;
 mod functions;
 mod insert;

@@ -1,6 +1,8 @@
 //! What a test of a store stands on: a store of its own, a clock of its own, events made to order.
 
 pub(crate) mod postgres;
+pub(crate) mod proxy;
+pub(crate) mod server;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -65,7 +65,7 @@ impl Stand {
         place.write("hookonce.toml", &config);
         // The application's own table, in the application's own database.
         let n = either("integer primary key", "bigint generated always as identity primary key");
-        let sql = place.sql();
+        let sql = place.asks();
         sql.run(&format!("create table ledger (n {n}, key text not null, element text not null)"));
         let mut stand = Self { place, sql, server: None };
         stand.start();

@@ -90,7 +90,7 @@ impl Shop {
     pub(super) fn new(settings: &Settings<'_>) -> Self {
         let place = Place::new();
         place.write("hookonce.toml", &settings.config());
-        let sql = place.sql();
+        let sql = place.asks();
         let n = either("integer primary key", "bigint generated always as identity primary key");
         let rest = either("event_id, message, sender", "event_id text, message text, sender text");
         sql.run(&format!("create table ledger (entry {n}, {rest})"));

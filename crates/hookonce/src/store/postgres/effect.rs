@@ -80,12 +80,12 @@ where
     let ending = Ending::new(claim, &Outcome::Completed);
     finish::finish(&[&ending], &*transaction).await?;
     // A constraint may be checked only here.
-    transaction.commit().await.map_err(refused)
+    Ok(transaction.commit().await.map_err(refused)?)
 }
 
 impl From<tokio_postgres::Error> for StoreError {
     /// What an error means of a caller's own statement that shares a transaction with a finish.
     fn from(error: tokio_postgres::Error) -> Self {
-        refused(error)
+        refused(error).into()
     }
 }

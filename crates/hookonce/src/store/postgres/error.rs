@@ -68,6 +68,18 @@ impl Failed {
         Self::Told(StoreError::Refused(format!("{advice}: {said}")))
     }
 
+    /// Whether, at a commit, nobody knows what became of it.
+    pub(super) fn leaves_unknown(&self) -> bool {
+        match self {
+            Self::Database(error) => match error.code() {
+                Some(code) => ["08", "57"].contains(&&code.code()[..2]),
+                None => is_broken(error),
+            },
+            Self::NoConnection(_) => true,
+            Self::Told(_) => false,
+        }
+    }
+
     /// Whether somebody's open transaction holds the very key that is to be stored.
     pub(super) fn is_a_lock(&self) -> bool {
         matches!(self, Self::Database(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE))
@@ -82,7 +94,7 @@ impl Failed {
 
 /// Whether the connection broke, so that nobody knows what became of the last words on it.
 fn is_broken(error: &Error) -> bool {
-    error.is_closed() || error.source().is_some_and(|source| source.is::<std::io::Error>())
+    error.is_closed() || error.source().is_some_and(<dyn std::error::Error>::is::<std::io::Error>)
 }
 
 impl From<Error> for Failed {

@@ -98,7 +98,8 @@ async fn store_refused(pool: &Pool, batch: Vec<Request>) {
             }
         }
         let plan = Plan::of(&[&ask.what]);
-        let stored = again!(insert(pool, &plan, &mut Drawn::default()).await);
+        let mut drawn = Drawn::default();
+        let stored = again!(insert(pool, &plan, &mut drawn).await);
         ask.answer(stored.map(|mut answers| answers.remove(0)));
     }
 }
@@ -201,7 +202,7 @@ async fn insert_within(
             let sql = include_str!("insert_draw.sql");
             Ok(connection.query_typed(sql, &[(&n, Type::INT8)]).await?)
         };
-        let (_, numbers) = tokio::try_join!(look, numbers)?;
+        let ((), numbers) = tokio::try_join!(look, numbers)?;
         for row in numbers {
             drawn.0.push(row.try_get(0)?);
         }

@@ -2,6 +2,7 @@
 
 use tokio_postgres::types::Type;
 
+use super::address::WAIT;
 use super::error::{Failed, again};
 use super::functions;
 use super::pool::Pool;
@@ -78,7 +79,11 @@ async fn migrate(pool: &Pool) -> Result<Migrated, Failed> {
 /// Fails if the server can't be written to, or its tables are of a version that this program doesn't
 /// know.
 pub(super) async fn ready(pool: &Pool) -> Result<(), StoreError> {
-    let found = pool.query(include_str!("probe.sql"), &[]).await?;
+    let asked = pool.query(include_str!("probe.sql"), &[]);
+    let Ok(found) = tokio::time::timeout(WAIT, asked).await else {
+        return Err(Failed::NoConnection("no answer in time".to_owned()).into());
+    };
+    let found = found?;
     let read = || -> Result<(i32, bool), Failed> {
         let row = found.first().ok_or_else(|| StoreError::unavailable("the server is silent"))?;
         Ok((row.try_get(0)?, row.try_get(1)?))

@@ -18,6 +18,7 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};
 
 use super::PostgresOptions;
+use super::address::WAIT;
 use super::connector::{Connector, Driver};
 use super::error::Failed;
 use crate::store::StoreError;
@@ -74,7 +75,12 @@ impl Pool {
         sql: &str,
         parameters: &[Typed<'_>],
     ) -> Result<Vec<Row>, Failed> {
-        Ok(self.get().await?.query_typed(sql, parameters).await?)
+        let connection = self.get().await?;
+        // Until it is answered: whoever is given up here must not leave the next one waiting behind.
+        connection.is_open.store(true, Ordering::Relaxed);
+        let answer = connection.query_typed(sql, parameters).await;
+        connection.is_open.store(false, Ordering::Relaxed);
+        Ok(answer?)
     }
 }
 
@@ -198,7 +204,7 @@ impl Connection {
     /// sent before the answer is here.
     pub(super) async fn begin(&self, sql: &str) -> Result<(), Failed> {
         self.is_open.store(true, Ordering::Relaxed);
-        Ok(self.batch_execute(sql).await?)
+        in_time(self.batch_execute(sql)).await
     }
 
     /// Ends the transaction with this word, `commit` or `rollback`.
@@ -217,7 +223,18 @@ impl Connection {
     pub(super) async fn transaction(&mut self) -> Result<Transaction<'_>, Failed> {
         let Self { wire: Some(wire), is_open, .. } = self else { unreachable!("{GONE}") };
         is_open.store(true, Ordering::Relaxed);
-        Ok(Transaction { inner: wire.client.transaction().await?, is_open })
+        Ok(Transaction { inner: in_time(wire.client.transaction()).await?, is_open })
+    }
+}
+
+/// The first words of a transaction need no lock and no disk: a pooler that has no server to send them
+/// to keeps them for minutes.
+async fn in_time<T>(
+    work: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<T, Failed> {
+    match tokio::time::timeout(WAIT, work).await {
+        Ok(done) => Ok(done?),
+        Err(_) => Err(Failed::NoConnection("no answer in time".to_owned())),
     }
 }
 

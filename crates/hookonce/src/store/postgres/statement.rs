@@ -7,9 +7,10 @@ use std::error::Error;
 use bytes::BytesMut;
 use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
 
-use super::error::Failed;
+use super::error::{Failed, again};
+use super::fate::{self, Number};
 use super::finish::{self, Ending};
-use super::pool::{Pool, Typed};
+use super::pool::{Pool, Transaction, Typed};
 use super::rows;
 use crate::store::{Parameter, Statement, StepDone, StoreError};
 use crate::task::{Claim, Outcome, StepState};
@@ -36,31 +37,41 @@ pub(super) async fn finish_with(
     done: StepDone<'_>,
     statement: &Statement,
 ) -> Result<(), StoreError> {
-    let mut connection = pool.get().await?;
-    let transaction = connection.transaction().await?;
-    let written = write(&transaction, claim, done, statement).await;
-    if written.is_err() {
-        // A connection that can't even do this is not used again.
-        let _ = transaction.rollback().await;
-        return written;
-    }
-    // A constraint may be checked only here.
-    transaction.commit().await.map_err(refused)
+    again!({
+        let mut connection = pool.get().await?;
+        let transaction = connection.transaction().await?;
+        match write(&transaction, claim, done, statement).await {
+            // A constraint may be checked only here.
+            Ok(number) => {
+                fate::commit(pool, transaction, &number).await.map_err(|failed| match failed {
+                    Failed::Database(error) => refused(error),
+                    failed => failed,
+                })
+            }
+            Err(failed) => {
+                // A connection that can't even do this is not used again.
+                let _ = transaction.rollback().await;
+                Err(failed)
+            }
+        }
+    })
 }
 
+/// Writes all of it, but for the commit.
 async fn write(
-    transaction: &tokio_postgres::Transaction<'_>,
+    transaction: &Transaction<'_>,
     claim: &Claim,
     done: StepDone<'_>,
     statement: &Statement,
-) -> Result<(), StoreError> {
+) -> Result<Number, Failed> {
     let (seq, route, token) = (claim.event.seq, &*claim.route, rows::token(claim.token));
     let parameters: [Typed<'_>; 3] =
         [(&seq, Type::INT8), (&route, Type::TEXT), (&token, Type::UUID)];
-    let held = transaction.query_typed(include_str!("holds.sql"), &parameters).await;
-    if held.map_err(Failed::from)?.is_empty() {
-        return Err(StoreError::Lost);
+    let held = transaction.query_typed(include_str!("holds.sql"), &parameters).await?;
+    if held.is_empty() {
+        return Err(StoreError::Lost.into());
     }
+    let number = fate::number(transaction).await?;
     let (sql, names) = parameters::numbered(&statement.sql);
     let values: Vec<Value<'_>> = names.iter().map(|name| Value::of(statement, name)).collect();
     let values: Vec<Typed<'_>> = values.iter().map(|value| (value as _, Type::UNKNOWN)).collect();
@@ -69,7 +80,7 @@ async fn write(
     match done {
         StepDone::Task => {
             let ending = Ending::new(claim, &Outcome::Completed);
-            finish::finish(&[&ending], transaction).await?;
+            finish::finish(&[&ending], &**transaction).await?;
         }
         StepDone::Step(name) => {
             let (state, result) = (StepState::Done.as_str(), None::<&str>);
@@ -82,10 +93,10 @@ async fn write(
                 (&result, Type::TEXT),
             ];
             let recorded = transaction.query_typed(include_str!("record_step.sql"), &parameters);
-            recorded.await.map_err(Failed::from)?;
+            recorded.await?;
         }
     }
-    Ok(())
+    Ok(number)
 }
 
 /// Prepares the statement and says what is wrong with it.
@@ -119,14 +130,15 @@ pub(super) async fn check(pool: &Pool, sql: &str, known: &[&str]) -> Result<(), 
     }
 }
 
-/// What an error of the statement means: classes 22 and 23 tell of the data itself.
-pub(super) fn refused(error: tokio_postgres::Error) -> StoreError {
+/// What an error of the statement means: classes 22 and 23 tell of the data itself, 25 of a server
+/// that takes no writes.
+pub(super) fn refused(error: tokio_postgres::Error) -> Failed {
     match error.code().map(|code| &code.code()[..2]) {
-        None | Some("08" | "40" | "53" | "57") => Failed::from(error).into(),
-        Some(class) => StoreError::Statement {
+        None | Some("08" | "25" | "40" | "53" | "57") => error.into(),
+        Some(class) => Failed::Told(StoreError::Statement {
             permanent: ["22", "23"].contains(&class),
             message: explained(&error),
-        },
+        }),
     }
 }
 

@@ -9,6 +9,7 @@ use tokio_postgres::types::Type;
 use uuid::Uuid;
 
 use super::error::{Failed, again};
+use super::fate;
 use super::insert::{self, NewTaskRow};
 use super::pool::{Pool, Typed};
 use super::rows;
@@ -39,7 +40,7 @@ async fn each(pool: &Pool, tasks: &[TaskId], sql: &str) -> Result<Moved, StoreEr
     let ids: Vec<Uuid> = tasks.iter().map(|task| rows::uuid(task.event_id)).collect();
     let routes: Vec<&str> = tasks.iter().map(|task| &*task.route).collect();
     let parameters = [(&ids as _, Type::UUID_ARRAY), (&routes as _, Type::TEXT_ARRAY)];
-    let moved = again!(pool.query(sql, &parameters).await)?;
+    let moved = again!(fate::write(pool, sql, &parameters).await)?;
     Ok(of(moved.len(), tasks.len()))
 }
 
@@ -49,6 +50,7 @@ pub(super) async fn assign(pool: &Pool, tasks: &[(EventId, NewTask)]) -> Result<
     let moved = again!({
         let mut connection = pool.get().await?;
         let transaction = connection.transaction().await?;
+        let number = fate::number(&transaction).await?;
         let parameters = [(&ids as _, Type::UUID_ARRAY)];
         let found = transaction.query_typed(include_str!("steer_facts.sql"), &parameters).await?;
         let mut facts = HashMap::new();
@@ -101,7 +103,7 @@ pub(super) async fn assign(pool: &Pool, tasks: &[(EventId, NewTask)]) -> Result<
         let parameters: [Typed<'_>; 3] =
             [(&sources, Type::TEXT_ARRAY), (&words, Type::TEXT_ARRAY), (&counts, Type::INT8_ARRAY)];
         transaction.query_typed(include_str!("count.sql"), &parameters).await?;
-        transaction.commit().await?;
+        fate::commit(pool, transaction, &number).await?;
         Ok(assigned.len())
     })?;
     Ok(of(moved, tasks.len()))
@@ -137,7 +139,7 @@ pub(super) async fn reroute(
             (&name, Type::TEXT),
             (&most, Type::INT4),
         ];
-        Ok(pool.query(include_str!("reroute.sql"), &parameters).await?.len())
+        Ok(fate::write(pool, include_str!("reroute.sql"), &parameters).await?.len())
     })?;
     Ok(of(moved, tasks.len()))
 }
@@ -183,7 +185,7 @@ pub(super) async fn audit(pool: &Pool, entry: &AuditEntry) -> Result<(), StoreEr
     let AuditEntry { who, action, details } = entry;
     let parameters =
         [(who as _, Type::TEXT), (action as _, Type::TEXT), (details as _, Type::TEXT)];
-    again!(pool.query(include_str!("audit.sql"), &parameters).await).map(drop)
+    again!(fate::write(pool, include_str!("audit.sql"), &parameters).await).map(drop)
 }
 
 /// Keeps the configuration's sources and routes beside the events.

@@ -32,10 +32,12 @@ impl Database {
     }
 }
 
-fn address(variable: &str) -> String {
-    let address = std::env::var_os(variable).and_then(|address| address.into_string().ok());
-    address
-        .unwrap_or_else(|| panic!("`{variable}` is not set: run `scripts/servers.sh cargo test …`"))
+/// What the test command says under this name.
+#[expect(clippy::disallowed_methods, reason = "the servers are started outside")]
+pub(crate) fn address(variable: &str) -> String {
+    std::env::var(variable).unwrap_or_else(|_| {
+        panic!("`{variable}` is not set: run `scripts/servers.sh cargo test …`")
+    })
 }
 
 impl Drop for Database {
@@ -46,10 +48,10 @@ impl Drop for Database {
 }
 
 /// A connection that can be used from anywhere, since it waits on a thread of its own.
-pub(crate) struct Connection(mpsc::Sender<Ask>);
+pub(crate) struct Connection(mpsc::Sender<Asked>);
 
-/// A statement, and where its answer is waited for.
-type Ask = (String, mpsc::Sender<Result<Vec<String>, String>>);
+/// A statement, and where its answer goes.
+type Asked = (String, mpsc::Sender<Result<Vec<String>, String>>);
 
 impl Connection {
     pub(crate) fn open(url: &str) -> Self {
@@ -76,7 +78,7 @@ impl Connection {
     }
 }
 
-fn serve(url: &str, asked: &mpsc::Receiver<Ask>) {
+fn serve(url: &str, asked: &mpsc::Receiver<Asked>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();

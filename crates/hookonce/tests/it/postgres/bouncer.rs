@@ -30,28 +30,22 @@ async fn two_nodes_work_through_two_connections() {
         let keys = (0..20).map(|m| (n * 7 + m * 11) % 400);
         keys.map(|key| new(&format!("k{key}")).lane(&format!("l{}", key % 30)).at(now)).collect()
     };
-    let stored = join_all((0..400).map(|n| stores[n % 2].insert(batch(n / 2)))).await;
-    let arrivals = stored.into_iter().flat_map(Result::unwrap);
+    let answers = join_all((0..400).map(|n| stores[n % 2].insert(batch(n / 2)))).await;
+    let arrivals = answers.into_iter().flat_map(Result::unwrap);
     assert_eq!(arrivals.filter(|arrival| *arrival == Arrival::New).count(), 400);
-    let mut done = HashSet::new();
     until(async || {
         // What a store is asked beside.
         let checked = stores[0].check("insert into ledger values (:id)", &["id"]);
         let (counts, checked) = tokio::join!(stores[1].counts(), checked);
         checked.unwrap();
-        counts.unwrap().completed == 400 || {
-            let claims = join_all(stores.iter().map(|store| store.claim(order(40)))).await;
-            let claims = claims
-                .into_iter()
-                .enumerate()
-                .flat_map(|(n, claims)| claims.unwrap().into_iter().map(move |claim| (n, claim)));
-            let claims: Vec<_> = claims.collect();
-            join_all(claims.iter().map(|(n, claim)| handle(&stores[*n], claim))).await;
-            false
-        }
+        let claims = join_all(stores.iter().map(|store| store.claim(order(40)))).await;
+        let claims: Vec<_> = stores.iter().zip(claims.into_iter().map(Result::unwrap)).collect();
+        let all = claims.iter().flat_map(|(store, claims)| claims.iter().map(|one| (*store, one)));
+        join_all(all.map(|(store, claim)| handle(store, claim))).await;
+        counts.unwrap().completed == 400
     })
     .await;
-    done.extend(sql.texts("select id from ledger"));
+    let done: HashSet<_> = sql.texts("select id from ledger").into_iter().collect();
     assert_eq!(done.len(), 400);
     let once = "select count(*) from hookonce.attempts where outcome = 'completed'";
     assert_eq!(sql.texts(once), ["400"]);

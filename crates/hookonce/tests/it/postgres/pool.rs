@@ -42,13 +42,13 @@ async fn a_busy_node_has_as_many_connections_as_it_may_and_an_idle_one_two() {
     // What is done at one time waits a moment for the one that is open.
     for _ in 0..20 {
         let (counts, ready) = tokio::join!(store.counts(), store.ready());
-        (counts.unwrap(), ready.unwrap());
+        counts.unwrap();
+        ready.unwrap();
         assert!(count(&sql, OURS) <= 3);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-/// Fails when `Connection` gives its wire back whether a transaction `is_open` or not.
 async fn a_transaction_that_nobody_waits_for_any_more_ends_with_its_connection() {
     let database = Database::make();
     let store = open(&database).await;
@@ -87,6 +87,7 @@ async fn a_transaction_that_nobody_waits_for_any_more_ends_with_its_connection()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+/// Fails when `Connection` gives its wire back whether a transaction `is_open` or not.
 async fn a_statement_that_nobody_waits_for_holds_no_connection() {
     let database = Database::make();
     let options = PostgresOptions { connections: 2, ..PostgresOptions::new(&database.url) };

@@ -1,0 +1,96 @@
+//! A proxy before a PostgreSQL server, which loses an answer when it is told to.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicIsize, Ordering};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+/// Passes on what both sides say, for as long as it is there.
+pub(crate) struct Proxy {
+    pub(crate) port: u16,
+    /// How many answers are passed on until one is lost; below nothing, all are.
+    left: Arc<AtomicIsize>,
+    _running: JoinSet<()>,
+}
+
+impl Proxy {
+    pub(crate) async fn start(server: String) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let left = Arc::new(AtomicIsize::new(-1));
+        let counted = left.clone();
+        let mut running = JoinSet::new();
+        running.spawn(async move {
+            let mut connections = JoinSet::new();
+            while let Ok((client, _)) = listener.accept().await {
+                connections.spawn(pass(client, server.clone(), counted.clone()));
+            }
+        });
+        Self { port, left, _running: running }
+    }
+
+    /// Passes on `n` answers, and cuts the connection of the next one, which the server has given.
+    pub(crate) fn lose_after(&self, n: isize) {
+        self.left.store(n, Ordering::SeqCst);
+    }
+
+    /// Whether it has lost it, or was told of none.
+    pub(crate) fn has_lost(&self) -> bool {
+        self.left.load(Ordering::SeqCst) < 0
+    }
+}
+
+async fn pass(client: TcpStream, server: String, left: Arc<AtomicIsize>) {
+    let Ok(server) = TcpStream::connect(server).await else { return };
+    let (mut from_client, mut to_client) = client.into_split();
+    let (mut from_server, mut to_server) = server.into_split();
+    let ask = async {
+        let _ = tokio::io::copy(&mut from_client, &mut to_server).await;
+    };
+    let answer = async {
+        let mut said = Vec::new();
+        while from_server.read_buf(&mut said).await.is_ok_and(|n| n > 0) {
+            // Whole answers are passed on: each ends with the server being ready.
+            while let Some(end) = answer_end(&said) {
+                if left.fetch_sub(1, Ordering::SeqCst) == 0 {
+                    return;
+                }
+                // Below nothing it stays: more are passed on than can be counted down.
+                if to_client.write_all(&said[..end]).await.is_err() {
+                    return;
+                }
+                said.drain(..end);
+            }
+            // What is no answer yet, such as a notification, or the greeting.
+            if !said.is_empty() && is_apart(&said) {
+                let _ = to_client.write_all(&said).await;
+                said.clear();
+            }
+        }
+        let _ = to_client.write_all(&said).await;
+    };
+    tokio::select! {
+        () = ask => {}
+        () = answer => {}
+    }
+}
+
+/// Where the first answer ends, if it is here whole.
+fn answer_end(said: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    while let Some(head) = said.get(at..at + 5) {
+        let length = u32::from_be_bytes(head[1..].try_into().unwrap()) as usize;
+        at += 1 + length;
+        if head[0] == b'Z' {
+            return (at <= said.len()).then_some(at);
+        }
+    }
+    None
+}
+
+/// Whether it asks for something before the server is ready: a password.
+fn is_apart(said: &[u8]) -> bool {
+    said[0] == b'R' && said.len() > 8 && said[5..9] != [0, 0, 0, 0]
+}
