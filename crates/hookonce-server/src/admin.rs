@@ -41,8 +41,6 @@ const GRACE: Duration = Duration::from_secs(1);
 /// The admin listener, running.
 #[derive(Debug)]
 pub(crate) struct Admin {
-    /// Where it listens.
-    pub(crate) at: String,
     stop: watch::Sender<bool>,
     parts: JoinSet<()>,
 }
@@ -79,8 +77,7 @@ impl Admin {
         store: &Arc<dyn Store>,
         metrics: Arc<Metrics>,
         health: axum::Router,
-    ) -> anyhow::Result<Self> {
-        let at = listener.local_addr()?.to_string();
+    ) -> Self {
         let (access, store) = (access.clone(), store.clone());
         let shared = Shared { store, access, metrics: metrics.clone() };
         let router = router::router(shared, health);
@@ -97,7 +94,7 @@ impl Admin {
                 () = metrics.keep_up() => {}
             }
         });
-        Ok(Self { at, stop, parts })
+        Self { stop, parts }
     }
 
     /// Returns when it has ended, which it doesn't by itself.

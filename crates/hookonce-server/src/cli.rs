@@ -48,6 +48,12 @@ pub(crate) enum Command {
     /// that take each. The request needs no signature, and nothing is stored.
     Check(CheckOptions),
 
+    /// Makes the store's tables, or brings them up to date, and says from which version to which.
+    ///
+    /// `serve` does the same at its start, so this is for whoever runs it as a user that may not
+    /// change tables. Nodes that run go on meanwhile.
+    Migrate,
+
     /// Signs a file as the sender would, and prints the `curl` line that sends it.
     Sign(SignOptions),
 
@@ -94,7 +100,18 @@ pub(crate) enum Command {
     Prune,
 
     /// Copies the store to a new file while it is in use.
+    ///
+    /// One in `PostgreSQL` is copied by that server's own tools, such as `pg_dump`.
     Backup(BackupOptions),
+
+    /// Moves everything out of a stopped node's `SQLite` file into a `PostgreSQL` database, and
+    /// compares both.
+    ///
+    /// The configuration names the file, `--to` the database, which holds no events yet. The file is
+    /// kept from everybody meanwhile, and stays as it is. A copy that was broken off, however, goes on
+    /// when the same command is run again; until it has come to its end, nobody can open the database
+    /// as a store.
+    Copy(CopyOptions),
 
     /// Prints a script that completes `hookonce` commands in a shell.
     Completions {
@@ -202,6 +219,14 @@ pub(crate) struct ShowOptions {
 pub(crate) struct BackupOptions {
     /// The file to write; it must not be there yet, and its name must be UTF-8.
     pub(crate) file: PathBuf,
+}
+
+/// Where to.
+#[derive(Debug, Args)]
+pub(crate) struct CopyOptions {
+    /// The database: `postgres://USER@HOST:PORT/DATABASE`. Its password as for a `store`.
+    #[arg(long, value_name = "URL")]
+    pub(crate) to: String,
 }
 
 /// A page of the reference.

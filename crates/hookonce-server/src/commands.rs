@@ -4,9 +4,11 @@
 pub(crate) mod backup;
 pub(crate) mod check;
 pub(crate) mod completions;
+pub(crate) mod copy;
 pub(crate) mod doctor;
 pub(crate) mod init;
 pub(crate) mod list;
+pub(crate) mod migrate;
 pub(crate) mod prune;
 pub(crate) mod show;
 pub(crate) mod sign;

@@ -11,6 +11,7 @@ mod program;
 mod quantity;
 mod section;
 mod sink;
+mod store;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -23,11 +24,12 @@ pub(crate) use document::nearest;
 pub(crate) use problem::{Problem, Problems};
 pub(crate) use quantity::{Period, Rate};
 pub(crate) use section::{
-    AckName, AdminConfig, Named, OnDead, OrderName, RetentionConfig, RoleName, RootConfig,
-    RouteConfig, SchemeName, Section, ServerConfig, SourceConfig, TokenConfig, WorkerConfig,
-    WorkerName, sections,
+    AckName, AdminConfig, Named, OnDead, OrderName, PostgresConfig, RetentionConfig, RoleName,
+    RootConfig, RouteConfig, SchemeName, Section, ServerConfig, SourceConfig, TokenConfig,
+    WorkerConfig, WorkerName, sections,
 };
 pub(crate) use sink::{ExecConfig, HttpConfig, OnUnknownName, SinkConfig};
+pub(crate) use store::StoreConfig;
 
 /// The name of the configuration file that is looked for in the current directory.
 pub(crate) const FILE: &str = "hookonce.toml";
@@ -39,8 +41,10 @@ pub(crate) const DEVELOPMENT_FILE: &str = "hookonce.dev.toml";
 pub(crate) struct Config {
     /// The directory that relative paths start from.
     pub(crate) dir: PathBuf,
-    /// The `SQLite` file.
-    pub(crate) store: PathBuf,
+    /// Where events are stored.
+    pub(crate) store: StoreConfig,
+    /// How that is reached where it is `PostgreSQL`.
+    pub(crate) postgres: PostgresConfig,
     pub(crate) server: ServerConfig,
     pub(crate) admin: AdminConfig,
     /// Who may call the admin API.
@@ -119,6 +123,15 @@ impl Config {
         Secret::new(&value).ok_or_else(|| format!("{empty}; {advice}"))
     }
 
+    /// The password of a store in `PostgreSQL` whose address has none, if there is one but in a
+    /// password file.
+    pub(crate) fn postgres_password(&self) -> Result<Option<Secret>, String> {
+        match &self.postgres.password {
+            Some(written) => self.secret(written).map(Some),
+            None => Ok(environment("PGPASSWORD").as_deref().and_then(Secret::new)),
+        }
+    }
+
     /// The source of this name. The error names those that there are.
     pub(crate) fn source(&self, name: &str) -> Result<&SourceConfig, String> {
         self.sources.get(name).ok_or_else(|| {
@@ -171,6 +184,14 @@ pub(crate) fn home() -> Option<OsString> {
     variable("HOME")
 }
 
+/// The file in which passwords of `PostgreSQL` databases are looked up: the one that was named, else
+/// the usual one if it is there.
+pub(crate) fn postgres_passwords() -> Option<PathBuf> {
+    let named = variable("PGPASSFILE").filter(|path| !path.is_empty()).map(PathBuf::from);
+    let usual = || home().map(|home| Path::new(&home).join(".pgpass")).filter(|path| path.exists());
+    named.or_else(usual)
+}
+
 /// Who runs the program, for the record of what was done: the user's name, else its number.
 pub(crate) fn user() -> String {
     let name = ["USER", "LOGNAME"].into_iter().filter_map(environment);
@@ -219,6 +240,8 @@ fn read_sections(document: &mut Document, root: &mut Table<'_>, dir: PathBuf) ->
     let worker = document.read("worker", worker);
     let retention = document.single("retention", root);
     let retention = document.read("retention", retention);
+    let postgres = document.single("postgres", root);
+    let postgres = document.read("postgres", postgres);
     let sources = read_sources(document, root);
     let routes = read_routes(document, root);
     let sinks = read_sinks(document, root);
@@ -227,10 +250,11 @@ fn read_sections(document: &mut Document, root: &mut Table<'_>, dir: PathBuf) ->
             Some(store) => ("HOOKONCE_STORE", store),
             None => ("store", root.store),
         };
-        sqlite_file(&store).map_err(|message| document.problem(key, message)).ok()
+        StoreConfig::parse(&store, &dir).map_err(|message| document.problem(key, message)).ok()
     });
     Some(Config {
-        store: dir.join(store?),
+        store: store?,
+        postgres: postgres?,
         dir,
         server: server?,
         admin: admin?,
@@ -298,23 +322,4 @@ fn read_sinks(document: &mut Document, root: &mut Table<'_>) -> Option<Named<Sin
         });
     }
     sinks
-}
-
-/// The file that a `sqlite:` store names.
-fn sqlite_file(store: &str) -> Result<PathBuf, String> {
-    if later::is_store(store) {
-        let scheme = store.split(':').next().unwrap_or_default();
-        return Err(format!("`{scheme}:` is known, but {}; use `sqlite:PATH`", later::NOT_YET));
-    }
-    // What stands before the path may hold a password in a store of another kind: it isn't shown.
-    let Some(path) = store.trim().strip_prefix("sqlite:") else {
-        return Err("this is no store; write `sqlite:` and a path".to_owned());
-    };
-    let path = path.strip_prefix("//").unwrap_or(path);
-    match path {
-        "" => Err("the path is missing; write it after `sqlite:`".to_owned()),
-        ":memory:" => Err("events must outlive the server; name a file".to_owned()),
-        path if path.contains('?') => Err("parameters are not supported; name a file".to_owned()),
-        path => Ok(path.into()),
-    }
 }

@@ -53,6 +53,7 @@ fn run(cli: Cli, format: Format) -> anyhow::Result<()> {
         Command::Init(options) => commands::init::run(&place, &options, format),
         Command::Check(options) => runtime.block_on(commands::check::run(&place, &options, format)),
         Command::Sign(options) => commands::sign::run(&place, &options, format),
+        Command::Migrate => runtime.block_on(commands::migrate::run(&place, format)),
         Command::List(options) => runtime.block_on(commands::list::run(&place, options, format)),
         Command::Show(options) => runtime.block_on(commands::show::run(&place, &options, format)),
         Command::Tail(options) => runtime.block_on(commands::tail::run(&place, &options, format)),
@@ -66,6 +67,7 @@ fn run(cli: Cli, format: Format) -> anyhow::Result<()> {
         Command::Backup(options) => {
             runtime.block_on(commands::backup::run(&place, &options, format))
         }
+        Command::Copy(options) => runtime.block_on(commands::copy::run(&place, &options, format)),
         Command::Completions { shell } => commands::completions::run(shell),
         Command::Reference { page } => reference::run(page),
     };

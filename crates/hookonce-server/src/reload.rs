@@ -115,6 +115,7 @@ fn fixed(old: &Config, new: &Config) -> Vec<&'static str> {
         ("store", old.store != new.store),
         ("[server]", old.server != new.server),
         ("[worker]", old.worker != new.worker),
+        ("[postgres]", old.postgres != new.postgres),
     ];
     keys.into_iter().filter(|(_, is_changed)| *is_changed).map(|(key, _)| key).collect()
 }

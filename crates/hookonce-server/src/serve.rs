@@ -1,5 +1,8 @@
 //! Serves: receives webhooks and handles their events until it is told to stop.
 
+mod signals;
+mod waiting;
+
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +28,7 @@ use crate::development;
 use crate::out::{self, Format};
 use crate::reload::Parts;
 use crate::wiring::{self, Gates};
+use signals::{Signal, Signals};
 
 /// What requests and the janitor may still take once the worker's grace time is over.
 const LAST_MOMENTS: Duration = Duration::from_secs(5);
@@ -60,15 +64,18 @@ pub(crate) async fn run(
             Format::Json => warning_line(text),
         });
     }
-    let listen = options.listen.as_deref().unwrap_or(&config.server.listen);
-    let admin_listen = options.admin_listen.as_deref().unwrap_or(&config.server.admin_listen);
-    let (listen, admin_listen) = (listen.to_owned(), admin_listen.to_owned());
+    let listen = options.listen.as_ref().unwrap_or(&config.server.listen).clone();
+    let admin_listen = options.admin_listen.as_ref().unwrap_or(&config.server.admin_listen).clone();
     let grace = config.worker.grace.get();
+    let say = |config: &Config, doors: &Doors| say_where(place, config, doors, format);
+    let start = async {
+        let doors = Doors::open(listen, admin_listen).await?;
+        Server::start(config, doors, metrics, say).await
+    };
     let mut server = tokio::select! {
-        started = Server::start(config, &listen, &admin_listen, metrics) => started?,
+        started = start => started?,
         () = signals.stop() => return Ok(()),
     };
-    say_where(place, &server.parts.config, (&server.at, &server.admin.at), format)?;
     loop {
         tokio::select! {
             signal = signals.next() => match signal {
@@ -92,11 +99,26 @@ pub(crate) async fn run(
     Ok(())
 }
 
+/// Where it is reached.
+#[derive(Debug)]
+struct Doors {
+    webhooks: TcpListener,
+    admin: TcpListener,
+    /// As it was told to listen for the admin API.
+    admin_listen: String,
+}
+
+impl Doors {
+    async fn open(listen: String, admin_listen: String) -> anyhow::Result<Self> {
+        let webhooks = bind(&listen, "listen").await?;
+        let admin = bind(&admin_listen, "admin-listen").await?;
+        Ok(Self { webhooks, admin, admin_listen })
+    }
+}
+
 /// The parts that run, none of which ends before it is told to.
 #[derive(Debug)]
 struct Server {
-    /// Where it listens.
-    at: String,
     parts: Parts,
     /// Answers until everything else has stopped.
     admin: Admin,
@@ -106,31 +128,35 @@ struct Server {
 }
 
 impl Server {
+    /// Opens the store, which may have to be waited for, and starts everything; `say` tells people
+    /// where, once there is something to be reached.
     async fn start(
         config: Config,
-        listen: &str,
-        admin_listen: &str,
+        doors: Doors,
         metrics: Arc<Metrics>,
+        say: impl Fn(&Config, &Doors) -> anyhow::Result<()>,
     ) -> anyhow::Result<Self> {
         let sources = wiring::sources(&config)?;
-        let listener = bind(listen, "listen").await?;
-        let admin_listener = bind(admin_listen, "admin-listen").await?;
-        let store: Arc<dyn Store> = Arc::new(wiring::open(&config).await?);
+        let listeners = [&doors.webhooks, &doors.admin];
+        let opened = waiting::open(&config, listeners, || say(&config, &doors)).await?;
+        let store = opened.store;
         let (routes, gates) = wiring::routes(&config, &store, &Gates::new())?;
         wiring::mirror(&*store, &config, &routes).await?;
         let options = receiver_options(&config);
-        let access = Arc::new(Access::new(admin_listen, &config, routes.clone())?);
+        let access = Arc::new(Access::new(&doors.admin_listen, &config, routes.clone())?);
         let receiver = Receiver::new(store.clone(), sources, routes.clone(), options);
         let worker = Arc::new(worker(&config, &store, &routes));
         let janitor = Arc::new(janitor(&config, &store, routes));
-        let at = listener.local_addr()?.to_string();
+        if !opened.has_waited {
+            say(&config, &doors)?;
+        }
         let parts = Parts { store, receiver, worker, janitor, access, gates, config };
         let (stop, stopped) = watch::channel(false);
-        let admin_listener = (admin_listener, admin_connections());
+        let admin_listener = (doors.admin, admin_connections());
         let health = parts.receiver.clone().health_router();
-        let admin = Admin::start(admin_listener, &parts.access, &parts.store, metrics, health)?;
-        let running = parts.run(listener, &stopped);
-        Ok(Self { at, parts, admin, stop, running })
+        let admin = Admin::start(admin_listener, &parts.access, &parts.store, metrics, health);
+        let running = parts.run(doors.webhooks, &stopped);
+        Ok(Self { parts, admin, stop, running })
     }
 
     /// Turns readiness red, claims and accepts nothing more, and waits for what runs, up to the
@@ -229,13 +255,9 @@ fn receiver_options(config: &Config) -> ReceiverOptions {
 
 /// Says where webhooks are received and where the admin API is. Goes to standard error: standard
 /// output is the log sink's.
-fn say_where(
-    place: &Place,
-    config: &Config,
-    (at, admin_at): (&str, &str),
-    format: Format,
-) -> anyhow::Result<()> {
-    let admin = curl::base_url(admin_at);
+fn say_where(place: &Place, config: &Config, doors: &Doors, format: Format) -> anyhow::Result<()> {
+    let at = &doors.webhooks.local_addr()?.to_string();
+    let admin = curl::base_url(&doors.admin.local_addr()?.to_string());
     let urls: Vec<_> = config.sources.keys().map(|name| (name, webhook_url(at, name))).collect();
     if format == Format::Json {
         let urls: serde_json::Map<_, _> =
@@ -311,71 +333,4 @@ fn connections() -> usize {
 /// How many connections to the admin listener may be open beside them: few callers are many.
 fn admin_connections() -> usize {
     (connections() / 16).max(4)
-}
-
-/// What a signal tells the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Signal {
-    /// To finish what runs and end.
-    Stop,
-    /// To read its configuration anew.
-    Reload,
-}
-
-/// The signals that the server listens to.
-#[derive(Debug)]
-struct Signals {
-    #[cfg(unix)]
-    terminate: tokio::signal::unix::Signal,
-    #[cfg(unix)]
-    interrupt: tokio::signal::unix::Signal,
-    #[cfg(unix)]
-    hangup: tokio::signal::unix::Signal,
-    /// A write beyond a limit of file size: unwatched it ends the process, watched the write fails
-    /// and is answered as on a full disk.
-    #[cfg(unix)]
-    _file_size: tokio::signal::unix::Signal,
-}
-
-#[cfg(unix)]
-impl Signals {
-    fn watch() -> anyhow::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-            hangup: signal(SignalKind::hangup())?,
-            _file_size: signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?,
-        })
-    }
-
-    async fn next(&mut self) -> Signal {
-        tokio::select! {
-            _ = self.terminate.recv() => Signal::Stop,
-            _ = self.interrupt.recv() => Signal::Stop,
-            _ = self.hangup.recv() => Signal::Reload,
-        }
-    }
-}
-
-#[cfg(not(unix))]
-impl Signals {
-    fn watch() -> anyhow::Result<Self> {
-        Ok(Self {})
-    }
-
-    async fn next(&mut self) -> Signal {
-        // Where Ctrl-C can't be watched nothing can be waited for.
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-        Signal::Stop
-    }
-}
-
-impl Signals {
-    /// Waits to be told to stop.
-    async fn stop(&mut self) {
-        while self.next().await != Signal::Stop {}
-    }
 }

@@ -1,4 +1,6 @@
-//! Makes what the library needs out of the configuration: sources, routes and their sinks.
+//! Makes what the library needs out of the configuration: the store, sources, routes and their sinks.
+
+mod store;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,8 +18,7 @@ use hookonce::sink::http::{HttpOptions, HttpSink, SignAs};
 use hookonce::sink::log::LogSink;
 use hookonce::sink::sql::SqlSink;
 use hookonce::step::Step;
-use hookonce::store::sqlite::{SqliteOptions, SqliteStore};
-use hookonce::store::{Clock, MirrorRoute, MirrorSource, Retention, Store, StoreError};
+use hookonce::store::{MirrorRoute, MirrorSource, Retention, Store, StoreError};
 use hookonce::task::DeadLane;
 
 use crate::config::{
@@ -26,44 +27,10 @@ use crate::config::{
 };
 use crate::out;
 
-/// Opens the store, and creates it where there is none.
-pub(crate) async fn open(config: &Config) -> anyhow::Result<SqliteStore> {
-    open_by(config, SqliteStore::open).await
-}
-
-async fn open_by(
-    config: &Config,
-    open: fn(&Path, SqliteOptions) -> Result<SqliteStore, StoreError>,
-) -> anyhow::Result<SqliteStore> {
-    let path = config.store.clone();
-    let directory = path.parent().filter(|dir| !dir.as_os_str().is_empty());
-    if let Some(missing) = directory.filter(|dir| !dir.is_dir()) {
-        return Err(anyhow!(
-            "cannot open the store `{}`: there is no directory `{}`; create it",
-            path.display(),
-            missing.display()
-        ));
-    }
-    let options =
-        SqliteOptions { clock: Clock::system(), min_free_disk: config.server.min_free_disk.get() };
-    let shown = path.display().to_string();
-    let opened = tokio::task::spawn_blocking(move || open(&path, options)).await?;
-    opened.map_err(|error| not_done(&format!("cannot open the store `{shown}`"), &error))
-}
-
-/// Opens the store for a look at it; it must be there, and a file that is none stays as it is.
-pub(crate) async fn open_existing(config: &Config) -> anyhow::Result<SqliteStore> {
-    if config.store.exists() && !config.store.is_file() {
-        return Err(anyhow!("the store `{}` is no file; correct `store`", config.store.display()));
-    }
-    if !config.store.is_file() {
-        return Err(anyhow!(
-            "there is no store `{}` yet; `hookonce serve` creates it",
-            config.store.display()
-        ));
-    }
-    open_by(config, SqliteStore::open_existing).await
-}
+pub(crate) use store::{
+    must_be_there, must_have_directory, not_opened, open, open_existing, open_existing_postgres,
+    open_existing_sqlite, postgres, sqlite, try_open,
+};
 
 /// Makes every source.
 pub(crate) fn sources(config: &Config) -> anyhow::Result<Vec<Source>> {

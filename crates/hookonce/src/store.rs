@@ -8,6 +8,7 @@
 //!
 //! Long because the contract and the words it is written in belong together.
 
+pub mod copy;
 mod pick;
 pub mod postgres;
 mod reading;
@@ -319,6 +320,18 @@ impl Default for Retention {
     }
 }
 
+/// Which version a store's tables had, and have now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Migrated {
+    /// Before; 0 where there were none.
+    pub from: usize,
+    /// Now.
+    pub to: usize,
+    /// What a person has to run who may make roles, before workers in other languages can call the
+    /// SQL functions of a `PostgreSQL` store; none where they can.
+    pub grants: Option<&'static str>,
+}
+
 /// What was deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Pruned {
@@ -381,6 +394,10 @@ pub enum StoreError {
     /// The store can't do this; the configuration should not have asked.
     #[error("{0}")]
     Unsupported(Cow<'static, str>),
+    /// The store doesn't let this program in, or can't be used by it: a wrong password, no such
+    /// database, tables of another version. Said at opening; a person has to act.
+    #[error("{0}")]
+    Refused(String),
     /// The store is down, full, locked or broken: try again later. Nothing was written, or it is
     /// unknown whether it was.
     #[error("{message}")]

@@ -4,7 +4,7 @@ use anyhow::bail;
 use serde_json::json;
 
 use crate::cli::BackupOptions;
-use crate::config::{Config, Place};
+use crate::config::{Config, Place, StoreConfig};
 use crate::out::{self, Format};
 use crate::wiring;
 
@@ -21,7 +21,16 @@ pub(crate) async fn run(
             to.display()
         );
     }
-    let store = wiring::open_existing(&config).await?;
+    let from = match &config.store {
+        StoreConfig::Sqlite(path) => path,
+        StoreConfig::Postgres(_) => bail!(
+            "the store `{store}` is in PostgreSQL, whose own tools copy it while it is in use: \
+             `pg_dump --format=custom --file={file} DATABASE`, or a base backup with its WAL",
+            store = config.store,
+            file = to.display()
+        ),
+    };
+    let store = wiring::open_existing_sqlite(&config, from).await?;
     if to.exists() {
         bail!("`{}` is there already; name a new file", to.display());
     }
@@ -32,5 +41,5 @@ pub(crate) async fn run(
     if format == Format::Json {
         return out::json(&json!({ "file": shown.to_string() }));
     }
-    out::text(&format!("copied `{}` to `{shown}`", config.store.display()))
+    out::text(&format!("copied `{}` to `{shown}`", config.store))
 }

@@ -2,10 +2,8 @@
 
 mod sample;
 
-use std::sync::Arc;
-
 use hookonce::sink::sql::PARAMETERS;
-use hookonce::store::{Store, StoreError};
+use hookonce::store::StoreError;
 use serde_json::json;
 
 use crate::cli::CheckOptions;
@@ -48,13 +46,13 @@ async fn use_it(config: &Config) -> Vec<Problem> {
         problems.push(config.problem("", format!("{error:#}")));
     }
     let store = match wiring::open(config).await {
-        Ok(store) => Arc::new(store),
+        Ok(store) => store,
         Err(error) => {
             problems.push(config.problem("store", format!("{error:#}")));
             return problems;
         }
     };
-    if let Err(error) = wiring::routes(config, &(store.clone() as Arc<dyn Store>), &Gates::new()) {
+    if let Err(error) = wiring::routes(config, &store, &Gates::new()) {
         problems.push(config.problem("", format!("{error:#}")));
     }
     for (name, sink) in &config.sinks {
@@ -76,6 +74,6 @@ fn summary(config: &Config) -> String {
         counted(config.sources.len(), "source"),
         counted(config.routes.len(), "route"),
         counted(config.sinks.len(), "sink"),
-        config.store.display()
+        config.store
     )
 }

@@ -1,7 +1,9 @@
 //! Looks at everything that is here, and says what is fine, what should be known and what is wrong,
 //! each with what to do next. Changes nothing, and sends nothing.
 
+mod postgres;
 mod sinks;
+mod sqlite;
 mod store;
 mod work;
 
@@ -27,8 +29,8 @@ async fn examine(place: &Place, report: &mut Report) {
     descriptors(report);
     // Without a store there is nothing to ask of it.
     if let Some(store) = store::examine(&config, report).await {
-        store::statements(&config, &store, report).await;
-        work::examine(&config, &store, report).await;
+        store::statements(&config, &*store, report).await;
+        work::examine(&config, &*store, report).await;
     }
     sinks::examine(&config, report).await;
 }

@@ -1,6 +1,6 @@
 //! Lists events, newest first.
 
-use hookonce::store::{EventSummary, Filter, Store as _};
+use hookonce::store::{EventSummary, Filter};
 use serde::Serialize;
 
 use crate::cli::ListOptions;

@@ -1,6 +1,6 @@
 //! Deletes now what is older than its retention.
 
-use hookonce::store::{Pruned, Store as _};
+use hookonce::store::Pruned;
 use serde_json::json;
 
 use super::{audit, unless_interrupted};
@@ -21,7 +21,7 @@ pub(crate) async fn run(place: &Place, format: Format) -> anyhow::Result<()> {
         "key": kept.key.to_string(),
         "dead": kept.dead.to_string(),
     });
-    audit(&store, "prune", &details).await?;
+    audit(&*store, "prune", &details).await?;
     let progress = Progress::spinner(format);
     let mut total = Pruned::default();
     let all = async {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anyhow::anyhow;
 use hookonce::event::EventId;
-use hookonce::store::{EventDetails, Store as _};
+use hookonce::store::EventDetails;
 use jiff::Timestamp;
 
 use crate::cli::ShowOptions;

@@ -1,6 +1,6 @@
 //! Counts events and tasks.
 
-use hookonce::store::{Counts, RouteCounts, Store as _};
+use hookonce::store::{Counts, RouteCounts};
 
 use crate::config::{Config, Place};
 use crate::out::{self, Format, table};

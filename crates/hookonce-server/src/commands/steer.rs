@@ -71,9 +71,9 @@ impl Order<'_> {
         let routes: Vec<Route> = config.routes.iter().map(wiring::route).collect();
         let store = wiring::open_existing(config).await?;
         let moved = if self.which.ids.is_empty() {
-            self.by_filter(&store, &routes, format).await?
+            self.by_filter(&*store, &routes, format).await?
         } else {
-            self.by_ids(&store, &routes).await?
+            self.by_ids(&*store, &routes).await?
         };
         self.say(moved, format)
     }

@@ -25,7 +25,7 @@ pub(crate) async fn run(
     let config = Config::load_for_store(place)?;
     let store = wiring::open_existing(&config).await?;
     let filter = options.filter.filter();
-    let follow = follow(&store, filter, usize::from(options.lines), format);
+    let follow = follow(&*store, filter, usize::from(options.lines), format);
     // Whoever ends it has seen enough.
     unless_interrupted(follow).await.unwrap_or(Ok(()))
 }

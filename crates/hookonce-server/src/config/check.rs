@@ -1,6 +1,7 @@
 //! What the sections say together, and what no section can say of itself.
 
 mod admin;
+mod postgres;
 
 use std::collections::BTreeSet;
 
@@ -44,6 +45,7 @@ const POLL: Period = Period::seconds(60);
 pub(crate) fn all(config: &Config, document: &mut Document) {
     check_server(config, document);
     admin::check(config, document);
+    postgres::check(config, document);
     check_retention(config, document);
     let mut names = BTreeSet::new();
     for (n, route) in config.routes.iter().enumerate() {
@@ -77,6 +79,7 @@ pub(crate) fn all(config: &Config, document: &mut Document) {
 /// Checks that every secret is at hand.
 pub(crate) fn secrets(config: &Config, document: &mut Document) {
     admin::secrets(config, document);
+    postgres::secrets(config, document);
     let mut look = |path: String, written: &str| {
         if let Err(message) = config.secret(written) {
             document.problem(&path, message);

@@ -255,8 +255,8 @@ pub(crate) fn nearest<'w>(given: &str, words: &[&'w str]) -> Option<&'w str> {
 
 /// What to say of a key that its section doesn't have.
 fn unknown_key(path: &str, name: &str, known: &[String]) -> String {
-    const SECTIONS: [&str; 7] =
-        ["server", "admin", "worker", "retention", "sources", "routes", "sinks"];
+    const SECTIONS: [&str; 8] =
+        ["server", "admin", "worker", "retention", "postgres", "sources", "routes", "sinks"];
     if later::is_key(path, name) {
         return format!("this key is known, but {}; remove it", later::NOT_YET);
     }

@@ -5,13 +5,13 @@
 pub(crate) const NOT_YET: &str = "this version doesn't support it yet";
 
 /// Keys by the start of their section's path.
-const KEYS: [(&str, &[&str]); 2] = [("", &["postgres", "redis"]), ("sources.", &["public_url"])];
+const KEYS: [(&str, &[&str]); 2] = [("", &["redis"]), ("sources.", &["public_url"])];
 
 /// Words that say what sort of section it is, by their key.
 const WORDS: [(&str, &[&str]); 2] = [("scheme", &["wasender", "twilio"]), ("type", &["amqp"])];
 
 /// How the `store` of a later version begins.
-const STORES: [&str; 5] = ["postgres:", "postgresql:", "redis:", "rediss:", "redis+cluster:"];
+const STORES: [&str; 3] = ["redis:", "rediss:", "redis+cluster:"];
 
 /// Whether a later version has this key in the section of this path.
 pub(crate) fn is_key(path: &str, key: &str) -> bool {

@@ -2,6 +2,7 @@
 //! `docs/reference/configuration.md` says.
 
 mod admin;
+mod postgres;
 
 use std::collections::BTreeMap;
 
@@ -12,13 +13,15 @@ use super::quantity::{Period, Size};
 use super::sink::{ExecConfig, HttpConfig, LogConfig, SqlConfig};
 
 pub(crate) use admin::{AdminConfig, RoleName, TokenConfig};
+pub(crate) use postgres::PostgresConfig;
 
 /// Keys that stand in front of every section.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct RootConfig {
-    /// Where events are stored: `sqlite:` and a path. `HOOKONCE_STORE` in the environment overrides
-    /// it. May be the database of your own application, so that effects share its transactions.
+    /// Where events are stored: `sqlite:` and a path, or `postgres://USER@HOST:PORT/DATABASE`, which
+    /// any number of servers may share. `HOOKONCE_STORE` in the environment overrides it. May be the
+    /// database of your own application, so that effects share its transactions.
     pub(crate) store: String,
 }
 
@@ -289,6 +292,7 @@ pub(crate) fn sections() -> Vec<Section> {
         section::<TokenConfig>("[[admin.tokens]]"),
         section::<WorkerConfig>("[worker]"),
         section::<RetentionConfig>("[retention]"),
+        section::<PostgresConfig>("[postgres]"),
         section::<SourceConfig>("[sources.NAME]"),
         section::<RouteConfig>("[[routes]]"),
         section::<HttpConfig>("[sinks.NAME] type = \"http\""),

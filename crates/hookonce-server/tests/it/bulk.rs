@@ -8,8 +8,22 @@ use jiff::SignedDuration;
 use serde_json::Value;
 
 use crate::crash::wait_until;
+use crate::engine::{audit, on_both};
 use crate::program::{Place, send};
 use crate::stock::{Stock, dead};
+
+on_both![
+    dead_tasks_are_replayed_by_a_filter_the_oldest_first,
+    who_changes_what_is_written_down_before,
+    a_running_server_handles_what_is_replayed_in_order,
+    completed_tasks_run_again_only_when_that_is_asked_for,
+    events_that_no_route_took_get_their_tasks,
+    tasks_of_a_route_that_is_gone_are_told_of_and_moved,
+    a_list_with_a_mistake_in_it_moves_nothing,
+    one_way_to_name_events_has_to_be_given_and_no_two_that_contradict,
+    an_interrupted_replay_says_how_far_it_came_and_goes_on_when_called_again,
+    what_is_old_is_pruned_at_once_and_to_its_end,
+];
 
 /// `n` dead tasks.
 fn dead_tasks(place: &Place, n: usize) -> Stock {
@@ -21,26 +35,13 @@ fn dead_tasks(place: &Place, n: usize) -> Stock {
     stock
 }
 
-/// Who did what, and how.
-fn audit(place: &Place) -> Vec<(String, String, Value)> {
-    let database = rusqlite::Connection::open(place.path("hookonce.db")).unwrap();
-    let mut entries =
-        database.prepare("select who, action, details from hookonce_audit order by entry").unwrap();
-    let entry = |row: &rusqlite::Row<'_>| {
-        let details: String = row.get(2)?;
-        Ok((row.get(0)?, row.get(1)?, serde_json::from_str(&details).unwrap()))
-    };
-    entries.query_map((), entry).unwrap().map(Result::unwrap).collect()
-}
-
-#[test]
 fn dead_tasks_are_replayed_by_a_filter_the_oldest_first() {
     let place = Place::new();
     let stock = dead_tasks(&place, 5);
     let dry = place.run(&["replay", "--state", "dead", "--dry-run"]).ok();
     assert_eq!(dry.trim(), "5 would be replayed, 0 would be left as they are");
     assert_eq!(stock.waiting(), (0, 5));
-    assert_eq!(audit(&place), []);
+    assert_eq!(audit(&place.sql()), []);
     let some = place.run(&["replay", "--route", "books", "--limit", "2"]);
     // Nobody watches: there is no bar.
     assert_eq!(some.stderr, "");
@@ -55,7 +56,6 @@ fn dead_tasks_are_replayed_by_a_filter_the_oldest_first() {
     assert_eq!(left.trim(), "0 replayed, 5 left as they are");
 }
 
-#[test]
 fn who_changes_what_is_written_down_before() {
     let place = Place::new();
     let _stock = dead_tasks(&place, 1);
@@ -66,7 +66,7 @@ fn who_changes_what_is_written_down_before() {
     by(Some(("USER", "ada")), &["replay", "--state", "dead", "--rate", "50"]);
     by(Some(("LOGNAME", "bob")), &["bury", "--key", "k0"]);
     by(None, &["prune"]);
-    let [replay, bury, prune] = audit(&place).try_into().unwrap();
+    let [replay, bury, prune] = audit(&place.sql()).try_into().unwrap();
     let details = serde_json::json!({ "state": "dead", "rate": 50 });
     assert_eq!(replay, ("cli:ada".to_owned(), "replay".to_owned(), details));
     let details = serde_json::json!({ "key": "k0" });
@@ -74,7 +74,6 @@ fn who_changes_what_is_written_down_before() {
     assert!(prune.0[4..].parse::<u32>().is_ok() && prune.2["key"] == "30d", "{prune:?}");
 }
 
-#[test]
 fn a_running_server_handles_what_is_replayed_in_order() {
     let place = Place::new();
     let stock = Stock::new(&place);
@@ -98,7 +97,6 @@ fn a_running_server_handles_what_is_replayed_in_order() {
     wait_until("the last to be finished", || stock.waiting() == (0, 0));
 }
 
-#[test]
 fn completed_tasks_run_again_only_when_that_is_asked_for() {
     let place = Place::new();
     let stock = Stock::new(&place);
@@ -112,7 +110,6 @@ fn completed_tasks_run_again_only_when_that_is_asked_for() {
     assert_eq!(page["events"][0]["tasks"][0]["run"], 2);
 }
 
-#[test]
 fn events_that_no_route_took_get_their_tasks() {
     let place = Place::new();
     let stock = Stock::new(&place);
@@ -125,7 +122,6 @@ fn events_that_no_route_took_get_their_tasks() {
     assert_eq!(counts["unrouted"], 0);
 }
 
-#[test]
 fn tasks_of_a_route_that_is_gone_are_told_of_and_moved() {
     let place = Place::new();
     let stock = Stock::new(&place);
@@ -144,7 +140,6 @@ fn tasks_of_a_route_that_is_gone_are_told_of_and_moved() {
     assert_eq!(place.run(&["bury", "--route", "ledger"]).ok(), "1 buried, 0 left as they are\n");
 }
 
-#[test]
 fn a_list_with_a_mistake_in_it_moves_nothing() {
     let place = Place::new();
     let stock = dead_tasks(&place, 1);
@@ -158,7 +153,6 @@ fn a_list_with_a_mistake_in_it_moves_nothing() {
     assert_eq!(stock.waiting(), (0, 1));
 }
 
-#[test]
 fn one_way_to_name_events_has_to_be_given_and_no_two_that_contradict() {
     let place = Place::new();
     let wrong = [
@@ -183,7 +177,6 @@ fn one_way_to_name_events_has_to_be_given_and_no_two_that_contradict() {
     assert!(place.run(&["replay"]).stderr.contains("<ID|--state <STATE>"));
 }
 
-#[test]
 fn an_interrupted_replay_says_how_far_it_came_and_goes_on_when_called_again() {
     let place = Place::new();
     let stock = dead_tasks(&place, 20);
@@ -200,7 +193,6 @@ fn an_interrupted_replay_says_how_far_it_came_and_goes_on_when_called_again() {
     assert_eq!(stock.waiting(), (20, 0));
 }
 
-#[test]
 fn what_is_old_is_pruned_at_once_and_to_its_end() {
     let place = Place::new();
     let stock = Stock::new(&place);

@@ -53,11 +53,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     ),
     ("\"log\"", "\"amqp\"", "12: sinks.ledger.type: `amqp` is known, but"),
     ("\"meta\"", "\"twilio\"", "3: sources.whatsapp.scheme: `twilio` is known, but"),
-    (
-        "[sources.",
-        "store = \"postgres://u:hunter2@h/d\"\n[sources.",
-        "2: store: `postgres:` is known, but",
-    ),
+    ("[sources.", "store = \"redis://u:hunter2@h\"\n[sources.", "2: store: `redis:` is known, but"),
     // Values.
     (
         "\"meta\"",

@@ -12,6 +12,7 @@ mod claims;
 mod copies;
 mod disk;
 mod flush;
+mod moving;
 mod poison;
 mod rounds;
 mod sender;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can't go on should panic")]
 
+mod engine;
 mod program;
 
 mod configuration;
@@ -11,6 +12,7 @@ mod setup;
 
 mod signing;
 
+mod postgres;
 mod serving;
 
 mod exec;

@@ -8,12 +8,16 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::engine::{Database, Sql, is_postgres};
+
 /// How long anything that is waited for may take.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// A directory in which the program is run.
 pub(crate) struct Place {
     dir: TempDir,
+    /// Where its store is, if not in the directory.
+    database: Option<Database>,
 }
 
 /// What a run of the program said.
@@ -25,7 +29,32 @@ pub(crate) struct Said {
 
 impl Place {
     pub(crate) fn new() -> Self {
-        Self { dir: TempDir::new().unwrap() }
+        let database = is_postgres().then(Database::make);
+        Self { dir: TempDir::new().unwrap(), database }
+    }
+
+    /// The address of its store.
+    pub(crate) fn store(&self) -> String {
+        match &self.database {
+            Some(database) => database.url.clone(),
+            None => "sqlite:hookonce.db".to_owned(),
+        }
+    }
+
+    /// The application's own connection to the database that its store is in.
+    pub(crate) fn sql(&self) -> Sql {
+        match &self.database {
+            Some(database) => Sql::of(database),
+            None => Sql::open(&self.path("hookonce.db")),
+        }
+    }
+
+    /// The same, in a server's way no longer than a question takes.
+    pub(crate) fn asks(&self) -> Sql {
+        match &self.database {
+            Some(database) => Sql::of(database),
+            None => Sql::File(self.path("hookonce.db")),
+        }
     }
 
     pub(crate) fn path(&self, file: &str) -> PathBuf {
@@ -45,6 +74,9 @@ impl Place {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_hookonce"));
         command.args(arguments).current_dir(self.dir.path()).env_clear();
+        if let Some(database) = &self.database {
+            command.env("HOOKONCE_STORE", &database.url);
+        }
         if arguments.first() == Some(&"serve") {
             command.args(["--admin-listen", "127.0.0.1:0"]);
         }

@@ -2,17 +2,16 @@
 
 use serde_json::Value;
 
+use crate::engine::{member, on_both};
 use crate::program::{Place, Server};
+
+on_both![a_held_lane_goes_on_once_its_head_is_replayed_or_buried,];
 
 /// A route whose statement fails for the text `no` until its table takes it, and holds the lane.
 fn serve(place: &Place) -> Server {
-    let database = rusqlite::Connection::open(place.path("hookonce.db")).unwrap();
-    database
-        .execute_batch("create table ledger (note text, constraint picky check (note <> 'no'))")
-        .unwrap();
-    place.write(
-        "hookonce.toml",
-        r#"[server]
+    place.sql().run("create table ledger (note text, constraint picky check (note <> 'no'))");
+    let note = member(":element", &["text", "body"]);
+    let config = r#"[server]
 listen = "127.0.0.1:0"
 min_free_disk = "1MiB"
 [worker]
@@ -22,13 +21,13 @@ scheme = "meta"
 secrets = ["x"]
 [sinks.ledger]
 type = "sql"
-statement = "insert into ledger values (:element ->> '$.text.body')"
+statement = "insert into ledger values (NOTE)"
 [[routes]]
 name = "books"
 on_dead = "hold"
 steps = ["ledger"]
-"#,
-    );
+"#;
+    place.write("hookonce.toml", &config.replace("NOTE", &note));
     place.serve(&[])
 }
 
@@ -48,7 +47,6 @@ fn listed(place: &Place, state: &str) -> Vec<String> {
     page["events"].as_array().unwrap().iter().map(id).collect()
 }
 
-#[test]
 fn a_held_lane_goes_on_once_its_head_is_replayed_or_buried() {
     let place = Place::new();
     let server = serve(&place);

@@ -1,15 +1,18 @@
 //! Fills the store of a place, without a server.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use hookonce::event::{EventId, Key, Kind, Lane, NewEvent, Priority};
+use hookonce::store::postgres::{PostgresOptions, PostgresStore};
 use hookonce::store::sqlite::{SqliteOptions, SqliteStore};
-use hookonce::store::{ClaimOrder, ClaimRoute, Clock, Store as _};
+use hookonce::store::{ClaimOrder, ClaimRoute, Clock, Store};
 use hookonce::task::{DeadLane, NewTask, Outcome, Token};
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 use tokio::runtime::Runtime;
 
+use crate::engine::is_postgres;
 use crate::program::Place;
 
 /// A configuration with one route that takes messages.
@@ -28,16 +31,22 @@ steps = ["print"]
 /// A store with the test's own hand in it.
 pub(crate) struct Stock {
     runtime: Runtime,
-    store: SqliteStore,
+    store: Arc<dyn Store>,
 }
 
 impl Stock {
     /// Writes the configuration and makes its store.
     pub(crate) fn new(place: &Place) -> Self {
         place.write("hookonce.toml", CONFIG);
-        let options = SqliteOptions { min_free_disk: 0, ..SqliteOptions::default() };
-        let store = SqliteStore::open(&place.path("hookonce.db"), options).unwrap();
-        Self { runtime: Runtime::new().unwrap(), store }
+        let runtime = Runtime::new().unwrap();
+        let store: Arc<dyn Store> = if is_postgres() {
+            let options = PostgresOptions::new(place.store());
+            Arc::new(runtime.block_on(PostgresStore::open(options)).unwrap())
+        } else {
+            let options = SqliteOptions { min_free_disk: 0, ..SqliteOptions::default() };
+            Arc::new(SqliteStore::open(&place.path("hookonce.db"), options).unwrap())
+        };
+        Self { runtime, store }
     }
 
     /// Stores an event with a task for each of these routes.
@@ -58,6 +67,15 @@ impl Stock {
             ..event(&format!("k{n}"), &["books"], Clock::system().now())
         };
         self.insert((0..n).map(dead).collect());
+    }
+
+    /// Stores events that wait for each other, of one conversation.
+    pub(crate) fn put_lane(&self, n: usize) {
+        let one = |n| NewEvent {
+            lane: Some(Lane::of(&["one"])),
+            ..event(&format!("k{n}"), &["books"], Clock::system().now())
+        };
+        self.insert((0..n).map(one).collect());
     }
 
     fn insert(&self, events: Vec<NewEvent>) {

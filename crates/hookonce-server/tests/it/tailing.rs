@@ -5,8 +5,11 @@ use std::process::{Child, ChildStdout, Stdio};
 
 use serde_json::Value;
 
+use crate::engine::on_both;
 use crate::program::{Place, send};
 use crate::stock::Stock;
+
+on_both![each_event_is_a_line_from_the_last_few_on, a_filter_passes_the_others_over,];
 
 /// What runs, and its standard output.
 fn tail(place: &Place, arguments: &[&str]) -> (Child, BufReader<ChildStdout>) {
@@ -22,7 +25,6 @@ fn line(stdout: &mut BufReader<ChildStdout>) -> String {
     line
 }
 
-#[test]
 fn each_event_is_a_line_from_the_last_few_on() {
     let place = Place::new();
     let stock = Stock::new(&place);
@@ -40,7 +42,6 @@ fn each_event_is_a_line_from_the_last_few_on() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
-#[test]
 fn a_filter_passes_the_others_over() {
     let place = Place::new();
     let stock = Stock::new(&place);

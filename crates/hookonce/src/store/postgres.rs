@@ -9,8 +9,10 @@ mod address;
 mod batch;
 mod claim;
 mod connector;
+pub(super) mod copy;
 mod effect;
 mod error;
+mod facts;
 mod fate;
 mod finish;
 mod functions;
@@ -38,14 +40,17 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use self::batch::Batcher;
+use self::connector::Connector;
+pub use self::facts::PostgresFacts;
 use self::finish::Ending;
+pub(super) use self::insert::REFUSED;
 use self::pool::Pool;
 use self::prune::Walk;
 use super::pick::Turn;
 use super::{
-    Arrival, AuditEntry, ClaimOrder, Counts, EventDetails, Filter, MirrorRoute, MirrorSource,
-    Moved, Page, Progress, Pruned, Release, Retention, RouteCounts, Statement, StepDone, Store,
-    StoreError,
+    Arrival, AuditEntry, ClaimOrder, Counts, EventDetails, Filter, Migrated, MirrorRoute,
+    MirrorSource, Moved, Page, Progress, Pruned, Release, Retention, RouteCounts, Statement,
+    StepDone, Store, StoreError,
 };
 use crate::event::{EventId, NewEvent};
 use crate::task::{Claim, NewTask, Outcome, StepState, TaskId, Token};
@@ -76,6 +81,13 @@ impl PostgresOptions {
     pub fn new(url: impl Into<String>) -> Self {
         let url = url.into();
         Self { url, password: None, passfile: None, connections: 8, listen_url: None }
+    }
+
+    /// Says what is wrong with the addresses, without connecting; never shows one.
+    pub fn check(&self) -> Result<(), StoreError> {
+        Connector::new(&self.url, self)?;
+        self.listen_url.as_deref().map(|url| Connector::new(url, self)).transpose()?;
+        Ok(())
     }
 }
 
@@ -108,25 +120,46 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects, and brings the tables up to date.
+    /// Connects, and brings the tables up to date. Fails with [`StoreError::Refused`] where only a
+    /// person can help; any other error may pass by itself.
     pub async fn open(options: PostgresOptions) -> Result<Self, StoreError> {
         let pool = Arc::new(Pool::new(&options)?);
         migrate::run(&pool).await?;
-        let (due, woken) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        let mut running = JoinSet::new();
-        pool.start_closing(&mut running);
-        let inserts = insert::start(&mut running, &pool, &due);
-        let finishes = finish::start_finishes(&mut running, &pool, &due);
-        let extends = finish::start_extends(&mut running, &pool);
-        listen::start(&mut running, &pool, &options, &due, &woken)?;
-        let (turn, walk) = (Mutex::default(), tokio::sync::Mutex::default());
-        Ok(Self { pool, inserts, finishes, extends, due, woken, turn, walk, running })
+        copy::check_finished(&pool).await?;
+        Self::start(pool, &options)
+    }
+
+    /// Connects to a database that has the tables, and changes nothing in it.
+    pub async fn open_existing(options: PostgresOptions) -> Result<Self, StoreError> {
+        let pool = Arc::new(Pool::new(&options)?);
+        migrate::check(&pool).await?;
+        copy::check_finished(&pool).await?;
+        Self::start(pool, &options)
+    }
+
+    /// Brings the tables up to date.
+    pub async fn migrate(options: &PostgresOptions) -> Result<Migrated, StoreError> {
+        let pool = Pool::new(options)?;
+        let migrated = migrate::run(&pool).await?;
+        Ok(Migrated { grants: functions::ungranted(&pool).await?, ..migrated })
     }
 
     /// Gives what a person has to run who may make roles, before workers in other languages can call
     /// the SQL functions as members of the role `hookonce_worker`; `None` where they can.
     pub async fn worker_grants(&self) -> Result<Option<&'static str>, StoreError> {
         functions::ungranted(&self.pool).await
+    }
+
+    fn start(pool: Arc<Pool>, options: &PostgresOptions) -> Result<Self, StoreError> {
+        let (due, woken) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let mut running = JoinSet::new();
+        pool.start_closing(&mut running);
+        let inserts = insert::start(&mut running, &pool, &due);
+        let finishes = finish::start_finishes(&mut running, &pool, &due);
+        let extends = finish::start_extends(&mut running, &pool);
+        listen::start(&mut running, &pool, options, &due, &woken)?;
+        let (turn, walk) = (Mutex::default(), tokio::sync::Mutex::default());
+        Ok(Self { pool, inserts, finishes, extends, due, woken, turn, walk, running })
     }
 }
 

@@ -8,6 +8,7 @@
 mod backup;
 mod checkpoint;
 mod claim;
+pub(super) mod copy;
 mod facts;
 mod finish;
 mod flush;
@@ -44,7 +45,7 @@ use self::session::Session;
 use self::writer::Writer;
 use super::pick::Turn;
 use super::{
-    Arrival, AuditEntry, ClaimOrder, Clock, Counts, EventDetails, Filter, MirrorRoute,
+    Arrival, AuditEntry, ClaimOrder, Clock, Counts, EventDetails, Filter, Migrated, MirrorRoute,
     MirrorSource, Moved, Page, Progress, Pruned, Release, Retention, RouteCounts, Statement,
     StepDone, Store, StoreError,
 };
@@ -121,6 +122,14 @@ impl SqliteStore {
     pub fn open_existing(path: &Path, options: SqliteOptions) -> Result<Self, StoreError> {
         migrate::check(path)?;
         Self::open(path, options)
+    }
+
+    /// Brings the tables of a file up to date, and makes both where they aren't there. Blocks while it
+    /// does.
+    pub fn migrate(path: &Path, options: SqliteOptions) -> Result<Migrated, StoreError> {
+        let from = migrate::found(path)?.unwrap_or_default();
+        drop(Session::open(path, options.clock)?);
+        Ok(Migrated { from, to: migrate::VERSION, grants: None })
     }
 
     /// Runs `effect` in one transaction with the completion of the claimed task, on the writer's

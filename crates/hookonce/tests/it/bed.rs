@@ -161,18 +161,24 @@ impl Bed {
     pub(crate) async fn postgres() -> (Self, Database) {
         let database = Database::make();
         let url = database.url.clone();
-        (Self::postgres_at(&url, &database).await, database)
+        (Self::postgres_at(&url, &database, TestClock::new()).await, database)
+    }
+
+    /// On a database that is there, under the time that `clock` tells.
+    pub(crate) async fn postgres_in(database: &Database, clock: TestClock) -> Self {
+        Self::postgres_at(&database.url, database, clock).await
     }
 
     pub(crate) async fn pgbouncer() -> (Self, Database) {
         let database = Database::make();
-        (Self::postgres_at(&database.pooled_url(), &database).await, database)
+        let url = database.pooled_url();
+        (Self::postgres_at(&url, &database, TestClock::new()).await, database)
     }
 
-    async fn postgres_at(url: &str, database: &Database) -> Self {
+    async fn postgres_at(url: &str, database: &Database, clock: TestClock) -> Self {
         let store = PostgresStore::open(PostgresOptions::new(url)).await.unwrap();
         let connection = Arc::new(Connection::open(&database.url));
-        let clock = TestClock(TestClock::new().0, Some(connection.clone()));
+        let clock = TestClock(clock.0, Some(connection.clone()));
         // The store's clock is the server's; here it is the test's.
         connection.run(&format!(
             "create table test_clock (at timestamptz); insert into test_clock values ('{}'); \

@@ -1,6 +1,7 @@
 //! The contract that every store keeps: one suite, a test of each store.
 
 mod claiming;
+mod copying;
 mod costs;
 mod finishing;
 mod inserting;

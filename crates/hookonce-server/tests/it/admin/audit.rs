@@ -1,22 +1,15 @@
 //! What steers, and that it is written down.
 
-use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use super::stand::Stand;
+use crate::engine::{audit, on_both};
 
-/// Who did what to what.
-fn audit(stand: &Stand) -> Vec<(String, String, Value)> {
-    let database = Connection::open(stand.place.path("hookonce.db")).unwrap();
-    let mut rows = database.prepare("select who, action, details from hookonce_audit").unwrap();
-    let rows = rows.query_map((), |row| {
-        let details: String = row.get(2)?;
-        Ok((row.get(0)?, row.get(1)?, serde_json::from_str(&details).unwrap()))
-    });
-    rows.unwrap().map(Result::unwrap).collect()
-}
+on_both![
+    what_steers_is_written_down_with_who_and_what,
+    a_completed_task_runs_once_more_when_it_is_asked_for_by_name,
+];
 
-#[test]
 fn what_steers_is_written_down_with_who_and_what() {
     let stand = Stand::new();
     stand.say(&["no"]);
@@ -60,10 +53,9 @@ fn what_steers_is_written_down_with_who_and_what() {
         ("assign", json!({ "filter": {} })),
     ];
     let expected = expected.map(|(action, details)| ("ops".to_owned(), action.to_owned(), details));
-    assert_eq!(audit(&stand), expected);
+    assert_eq!(audit(&stand.place.sql()), expected);
 }
 
-#[test]
 fn a_completed_task_runs_once_more_when_it_is_asked_for_by_name() {
     let stand = Stand::new();
     stand.say(&["yes"]);

@@ -6,6 +6,16 @@ use serde_json::{Value, json};
 use super::client::Ask;
 use super::stand::{Stand, path};
 use crate::crash::wait_until;
+use crate::engine::on_both;
+
+on_both![
+    a_worker_claims_extends_remembers_a_step_and_finishes,
+    a_lost_claim_writes_nothing,
+    the_routes_policy_decides_when_to_try_again_and_when_to_give_up,
+    no_server_worker_takes_what_is_left_to_workers_outside,
+    a_worker_that_only_gives_back_does_not_outlive_max_age,
+    what_a_task_remembers_of_its_steps_is_bounded,
+];
 
 impl Stand {
     /// A call about a claim, with its token and what else it says.
@@ -28,7 +38,6 @@ fn time(value: &Value) -> Timestamp {
     value.as_str().unwrap().parse().unwrap()
 }
 
-#[test]
 fn a_worker_claims_extends_remembers_a_step_and_finishes() {
     let stand = Stand::new();
     stand.say(&["hello"]);
@@ -73,7 +82,6 @@ fn a_worker_claims_extends_remembers_a_step_and_finishes() {
     assert_eq!((&attempt["worker"], &attempt["outcome"]), (&json!("w"), &json!("completed")));
 }
 
-#[test]
 fn a_lost_claim_writes_nothing() {
     let stand = Stand::new();
     stand.say(&["hello"]);
@@ -98,7 +106,6 @@ fn a_lost_claim_writes_nothing() {
     assert_eq!(stand.show(id), before);
 }
 
-#[test]
 fn the_routes_policy_decides_when_to_try_again_and_when_to_give_up() {
     let stand = Stand::new();
     stand.say(&["hello"]);
@@ -135,7 +142,6 @@ fn the_routes_policy_decides_when_to_try_again_and_when_to_give_up() {
     assert_eq!(stand.claim("bot"), Value::Null);
 }
 
-#[test]
 fn no_server_worker_takes_what_is_left_to_workers_outside() {
     let stand = Stand::new();
     stand.say(&["a", "b", "c"]);
@@ -151,7 +157,6 @@ fn no_server_worker_takes_what_is_left_to_workers_outside() {
     assert_eq!(rest["claims"].as_array().unwrap().len(), 1);
 }
 
-#[test]
 fn a_worker_that_only_gives_back_does_not_outlive_max_age() {
     let stand = Stand::with(
         &super::stand::CONFIGURATION.replace("lease = \"5m\"", "lease = \"5m\"\nmax_age = \"1h\""),
@@ -168,7 +173,6 @@ fn a_worker_that_only_gives_back_does_not_outlive_max_age() {
     assert!(task["error"].as_str().unwrap().starts_with("older than `max_age`"), "{task}");
 }
 
-#[test]
 fn what_a_task_remembers_of_its_steps_is_bounded() {
     let stand = Stand::new();
     stand.say(&["hello"]);

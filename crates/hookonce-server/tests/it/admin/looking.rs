@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::stand::Stand;
+use crate::engine::on_both;
 
-#[test]
+on_both![pages_show_each_event_once_newest_first, a_state_matches_an_event_with_any_task_in_it,];
+
 fn pages_show_each_event_once_newest_first() {
     let stand = Stand::new();
     let texts: Vec<String> = (0..250).map(|n| format!("t{n}")).collect();
@@ -23,7 +25,7 @@ fn pages_show_each_event_once_newest_first() {
             pages += 1;
             match &page["next"] {
                 Value::Null => break,
-                next => after = next.as_str().unwrap().to_owned(),
+                next => next.as_str().unwrap().clone_into(&mut after),
             }
         }
         assert_eq!(seqs.len(), n, "{query}");
@@ -35,7 +37,6 @@ fn pages_show_each_event_once_newest_first() {
     assert_eq!(first["events"].as_array().unwrap().len(), 100, "unless it is said");
 }
 
-#[test]
 fn a_state_matches_an_event_with_any_task_in_it() {
     let stand = Stand::new();
     stand.say(&["yes", "no"]);

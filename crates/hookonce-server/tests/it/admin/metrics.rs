@@ -5,6 +5,12 @@ use serde_json::json;
 
 use super::client::Ask;
 use super::stand::Stand;
+use crate::engine::on_both;
+
+on_both![
+    metrics_are_the_declared_ones_and_tell_where_tasks_stand,
+    tasks_of_a_route_that_is_gone_are_shown_until_they_are_moved,
+];
 
 /// The value of each series.
 fn series(stand: &Stand) -> Vec<(String, f64)> {
@@ -31,7 +37,6 @@ fn value(series: &[(String, f64)], name: &str) -> Option<f64> {
     series.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
 }
 
-#[test]
 fn metrics_are_the_declared_ones_and_tell_where_tasks_stand() {
     let stand = Stand::new();
     stand.say(&["yes", "no"]);
@@ -61,7 +66,6 @@ fn metrics_are_the_declared_ones_and_tell_where_tasks_stand() {
     assert!(value(&all, "hookonce_oldest_due_seconds").unwrap() > 0.0);
 }
 
-#[test]
 fn tasks_of_a_route_that_is_gone_are_shown_until_they_are_moved() {
     let stand = Stand::new();
     stand.say(&["no"]);

@@ -1,13 +1,20 @@
 //! What is not answered, and how that is said.
 
-use std::time::Duration;
-
 use serde_json::json;
 
 use super::client::Ask;
 use super::stand::Stand;
+use crate::engine::{either, on_both};
 
-#[test]
+on_both![
+    a_request_for_another_host_is_refused_on_every_path,
+    only_a_token_that_is_known_proves_a_caller,
+    what_a_call_says_wrongly_is_named,
+    what_there_is_not_is_404_and_another_method_405,
+    a_body_that_is_too_long_or_not_json_is_not_read,
+    a_store_that_is_locked_is_503_and_nothing_is_done,
+];
+
 fn a_request_for_another_host_is_refused_on_every_path() {
     let stand = Stand::new();
     let port = stand.admin.rsplit(':').next().unwrap();
@@ -32,7 +39,6 @@ fn a_request_for_another_host_is_refused_on_every_path() {
     assert_eq!(stand.send(&absolute).status, 403);
 }
 
-#[test]
 fn only_a_token_that_is_known_proves_a_caller() {
     let stand = Stand::new();
     let ask = || Ask::new("GET", "/api/counts");
@@ -58,7 +64,6 @@ fn only_a_token_that_is_known_proves_a_caller() {
     stand.send(&Ask::new("DELETE", "/api/counts")).expect(401);
 }
 
-#[test]
 fn what_a_call_says_wrongly_is_named() {
     let stand = Stand::new();
     let event = "/api/events/c0fa7022-8b40-85d9-86c1-3f71bb80f8c7";
@@ -119,7 +124,6 @@ fn what_a_call_says_wrongly_is_named() {
     }
 }
 
-#[test]
 fn what_there_is_not_is_404_and_another_method_405() {
     let stand = Stand::new();
     for path in ["/", "/nothing", "/webhooks/a"] {
@@ -153,7 +157,6 @@ fn what_there_is_not_is_404_and_another_method_405() {
     assert_eq!(head.header("access-control-allow-origin"), None);
 }
 
-#[test]
 fn a_body_that_is_too_long_or_not_json_is_not_read() {
     let stand = Stand::new();
     let ask = || Ask::new("POST", "/api/replay").by("ops");
@@ -167,14 +170,12 @@ fn a_body_that_is_too_long_or_not_json_is_not_read() {
     stand.send(&Ask::clone(&form).json("{}")).expect(415).detail();
 }
 
-#[test]
 fn a_store_that_is_locked_is_503_and_nothing_is_done() {
     let stand = Stand::new();
     stand.say(&["no"]);
     let [event] = &stand.wait_for("state=dead", 1)[..] else { panic!() };
-    let lock = rusqlite::Connection::open(stand.place.path("hookonce.db")).unwrap();
-    lock.busy_timeout(Duration::from_secs(5)).unwrap();
-    lock.execute_batch("begin immediate").unwrap();
+    let lock = stand.place.sql();
+    lock.run(either("begin immediate", "begin; lock table hookonce_tasks in exclusive mode"));
     let path = format!("/api/events/{}/replay", event["id"].as_str().unwrap());
     let answer = stand.post("ops", &path, &json!({ "route": "books" })).expect(503);
     assert_eq!(answer.header("retry-after"), Some("5"));

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::client::{Answer, Ask, TOKENS};
 use crate::crash::wait_until;
+use crate::engine::member;
 use crate::program::{Place, Server};
 
 /// Text messages go to a ledger that refuses the text `no`; all messages go to two workers outside.
@@ -23,7 +24,7 @@ unverified = true
 verify_token = "y"
 [sinks.ledger]
 type = "sql"
-statement = "insert into ledger values (:element ->> '$.text.body')"
+statement = "insert into ledger values (NOTE)"
 [[routes]]
 name = "books"
 kinds = ["message.text"]
@@ -58,10 +59,9 @@ impl Stand {
     /// A stand of this configuration, to which the tokens are added.
     pub(super) fn with(configuration: &str) -> Self {
         let place = Place::new();
-        place.write("hookonce.toml", &(configuration.to_owned() + &tokens()));
-        let database = rusqlite::Connection::open(place.path("hookonce.db")).unwrap();
-        let ledger = "create table ledger (note text, constraint picky check (note <> 'no'))";
-        database.execute_batch(ledger).unwrap();
+        let configuration = configuration.replace("NOTE", &member(":element", &["text", "body"]));
+        place.write("hookonce.toml", &(configuration + &tokens()));
+        place.sql().run("create table ledger (note text, constraint picky check (note <> 'no'))");
         let server = place.serve(&[]);
         let line = server.stderr_line("admin API");
         let admin = line.split("http://").nth(1).unwrap().trim_end_matches("/api").to_owned();

@@ -4,8 +4,14 @@ use std::time::{Duration, Instant};
 
 use super::bot::{Bot, DONE, Gate};
 use super::stand::{LEDGER, Stand, envelope, message};
+use crate::engine::on_both;
 
-#[test]
+on_both![
+    dup_03_a_slow_handler_makes_the_sender_retry_while_the_first_run_goes_on,
+    dup_04_memory_of_what_was_seen_outlives_a_restart_and_other_traffic,
+    dup_09_the_same_id_three_times_in_one_request,
+];
+
 fn dup_03_a_slow_handler_makes_the_sender_retry_while_the_first_run_goes_on() {
     let gate = Gate::default();
     let held = gate.clone();
@@ -29,7 +35,6 @@ fn dup_03_a_slow_handler_makes_the_sender_retry_while_the_first_run_goes_on() {
     assert_eq!(stand.show(&message("wamid.TESTDUP03"))["copies"], 4);
 }
 
-#[test]
 fn dup_04_memory_of_what_was_seen_outlives_a_restart_and_other_traffic() {
     // The other events are statuses, which no route takes, so that they take no time.
     let mut stand = Stand::with(&format!("{LEDGER}kinds = [\"message.*\"]\n"));
@@ -48,7 +53,6 @@ fn dup_04_memory_of_what_was_seen_outlives_a_restart_and_other_traffic() {
     assert_eq!(stand.effects(), [message("wamid.TESTDUP04")]);
 }
 
-#[test]
 fn dup_09_the_same_id_three_times_in_one_request() {
     let stand = Stand::ledger();
     assert_eq!(stand.send("DUP-09").counts(), (1, 2));

@@ -7,8 +7,17 @@ use super::bot::{Bot, DONE, FAILED};
 use super::case::Case;
 use super::client::signed;
 use super::stand::{Stand, message};
+use crate::engine::on_both;
 
-#[test]
+on_both![
+    ident_01_a_user_without_a_number_has_a_lane_of_their_own,
+    ident_02_an_identifier_is_never_read_as_a_number,
+    ident_04_the_lane_is_the_user_id_as_soon_as_there_is_one,
+    ident_05_first_contacts_at_the_same_time_are_handled_one_after_the_other,
+    ident_07_a_group_is_a_conversation_apart_from_that_with_its_member,
+    ident_10_messages_of_nobody_known_do_not_wait_for_each_other,
+];
+
 fn ident_01_a_user_without_a_number_has_a_lane_of_their_own() {
     let stand = Stand::ledger();
     let second = Case::of("IDENT-01").text().replace("00000001\"", "00000002\"");
@@ -20,7 +29,6 @@ fn ident_01_a_user_without_a_number_has_a_lane_of_their_own() {
     assert_eq!(stand.effects().len(), 2);
 }
 
-#[test]
 fn ident_02_an_identifier_is_never_read_as_a_number() {
     let stand = Stand::ledger();
     assert_eq!(stand.send("IDENT-02").counts(), (1, 0));
@@ -29,7 +37,6 @@ fn ident_02_an_identifier_is_never_read_as_a_number() {
     assert!(stand.elements()[0].contains(r#""from":"US.90000000000000000001""#));
 }
 
-#[test]
 fn ident_04_the_lane_is_the_user_id_as_soon_as_there_is_one() {
     let bot = Bot::start(|_| DONE);
     let stand = Stand::bot(&bot, "");
@@ -54,7 +61,6 @@ fn ident_04_the_lane_is_the_user_id_as_soon_as_there_is_one() {
 }
 
 /// Fails when `assign` in `route.rs` leaves `ordered` false.
-#[test]
 fn ident_05_first_contacts_at_the_same_time_are_handled_one_after_the_other() {
     let running = Arc::new(AtomicU32::new(0));
     let bot = Bot::start(move |call| {
@@ -84,7 +90,6 @@ fn ident_05_first_contacts_at_the_same_time_are_handled_one_after_the_other() {
     assert_eq!(stand.count("hookonce_tasks where state = 'completed'"), 2);
 }
 
-#[test]
 fn ident_07_a_group_is_a_conversation_apart_from_that_with_its_member() {
     let stand = Stand::ledger();
     let private = Case::of("IDENT-07").text().replace(r#","group_id":"555000111""#, "");
@@ -99,7 +104,6 @@ fn ident_07_a_group_is_a_conversation_apart_from_that_with_its_member() {
     assert!(stand.elements()[0].contains(r#""from":"15550100011""#), "the participant is kept");
 }
 
-#[test]
 fn ident_10_messages_of_nobody_known_do_not_wait_for_each_other() {
     // Each answer waits for the other call.
     let both = Barrier::new(2);

@@ -7,11 +7,18 @@ use std::time::{Duration, Instant};
 use super::bot::{Bot, DONE, Gate};
 use super::client::{Client, signed};
 use super::stand::{Stand, message, texts, until};
+use crate::engine::on_both;
 use crate::program::send;
+
+on_both![
+    job_01_a_claim_of_a_process_that_died_in_its_handler_is_taken_over,
+    job_03_a_worker_that_comes_back_after_its_lease_writes_nothing,
+    job_07_an_event_that_kills_its_process_dies_after_its_attempts_and_holds_up_no_other,
+    job_13_a_stop_finishes_what_it_can_and_loses_nothing,
+];
 
 /// Between claim and handler, and between handler and completion, a process dies in the library's
 /// test of this case.
-#[test]
 fn job_01_a_claim_of_a_process_that_died_in_its_handler_is_taken_over() {
     let gate = Gate::default();
     let held = gate.clone();
@@ -43,7 +50,6 @@ fn job_01_a_claim_of_a_process_that_died_in_its_handler_is_taken_over() {
 
 /// That every write names its token is held by the library's test of this case, which fails when
 /// `token = :token` is taken out of `finish.sql`.
-#[test]
 fn job_03_a_worker_that_comes_back_after_its_lease_writes_nothing() {
     let gates = [Gate::default(), Gate::default()];
     let held = gates.clone();
@@ -72,7 +78,6 @@ fn job_03_a_worker_that_comes_back_after_its_lease_writes_nothing() {
     assert_eq!(bot.calls().len(), 2);
 }
 
-#[test]
 fn job_07_an_event_that_kills_its_process_dies_after_its_attempts_and_holds_up_no_other() {
     let victim = Arc::new(Mutex::new(0));
     let pid = victim.clone();
@@ -105,7 +110,6 @@ fn job_07_an_event_that_kills_its_process_dies_after_its_attempts_and_holds_up_n
 
 /// What is cut off at the end of the grace time lapses, as the design has it, rather than being
 /// released: whether it had its effect is unknown, so it is an attempt.
-#[test]
 fn job_13_a_stop_finishes_what_it_can_and_loses_nothing() {
     let (gate, stopping) = (Gate::default(), Gate::default());
     let (held, told) = (gate.clone(), stopping.clone());

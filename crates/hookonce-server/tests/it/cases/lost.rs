@@ -6,8 +6,18 @@ use super::bot::{Bot, DONE, FAILED, Gate};
 use super::case::Case;
 use super::client::{request, signature};
 use super::stand::{LEDGER, Stand, envelope, memory, message, status, texts, until};
+use crate::engine::on_both;
 
-#[test]
+on_both![
+    lost_01_every_message_of_a_batch_is_read_in_order,
+    lost_03_a_malformed_status_takes_nothing_else_with_it,
+    lost_04_a_status_that_its_handler_refuses_holds_up_no_other,
+    lost_06_what_was_answered_200_is_handled_once_whenever_the_process_dies,
+    lost_10_a_field_without_an_account_is_handed_over_with_its_entry,
+    lost_12_work_is_found_without_further_requests_or_notices,
+    lost_13_a_large_chunk_of_history_is_stored_as_one_and_a_larger_one_is_refused,
+];
+
 fn lost_01_every_message_of_a_batch_is_read_in_order() {
     let stand = Stand::ledger();
     assert_eq!(stand.send("LOST-01").counts(), (3, 0));
@@ -15,7 +25,6 @@ fn lost_01_every_message_of_a_batch_is_read_in_order() {
     assert_eq!(stand.effects(), keys);
 }
 
-#[test]
 fn lost_03_a_malformed_status_takes_nothing_else_with_it() {
     let stand = Stand::ledger();
     assert_eq!(stand.send("LOST-03").counts(), (3, 0));
@@ -29,7 +38,6 @@ fn lost_03_a_malformed_status_takes_nothing_else_with_it() {
     assert!(reason.contains("status without `id`"), "{reason}");
 }
 
-#[test]
 fn lost_04_a_status_that_its_handler_refuses_holds_up_no_other() {
     let bot = Bot::start(|call| if call.key().contains("UNKNOWN99") { FAILED } else { DONE });
     let stand = Stand::bot(&bot, "max_attempts = 2");
@@ -46,7 +54,7 @@ fn lost_04_a_status_that_its_handler_refuses_holds_up_no_other() {
 }
 
 /// Ten rounds here; the crash test does more.
-#[test]
+#[expect(clippy::print_stdout, reason = "the seed of a run that failed")]
 fn lost_06_what_was_answered_200_is_handled_once_whenever_the_process_dies() {
     let seed = fastrand::u64(..);
     println!("seed {seed}");
@@ -70,7 +78,6 @@ fn lost_06_what_was_answered_200_is_handled_once_whenever_the_process_dies() {
     assert_eq!(effects, keys);
 }
 
-#[test]
 fn lost_10_a_field_without_an_account_is_handed_over_with_its_entry() {
     let bot = Bot::start(|_| DONE);
     let stand = Stand::bot(&bot, "");
@@ -84,7 +91,6 @@ fn lost_10_a_field_without_an_account_is_handed_over_with_its_entry() {
 }
 
 /// Two processes on one file: what one receives while it is busy, the other is told by nobody.
-#[test]
 fn lost_12_work_is_found_without_further_requests_or_notices() {
     let gate = Gate::default();
     let held = gate.clone();
@@ -110,7 +116,6 @@ fn lost_12_work_is_found_without_further_requests_or_notices() {
 }
 
 /// The metric of a body that is too large is tested with the library; the program shows none yet.
-#[test]
 fn lost_13_a_large_chunk_of_history_is_stored_as_one_and_a_larger_one_is_refused() {
     // Long enough for a build without optimisation on a busy machine.
     let stand = Stand::limited("ack_timeout = \"20s\"");

@@ -8,9 +8,15 @@ use super::bot::{Bot, DONE, Gate};
 use super::case::Case;
 use super::client::signed;
 use super::stand::{Stand, bytes_of, connect, message, message_flood, status_flood, texts, until};
+use crate::engine::on_both;
+
+on_both![
+    ord_01_a_burst_of_one_user_is_handled_one_by_one_and_others_beside_it,
+    ord_03_messages_of_one_second_are_handled_as_they_came,
+    ord_06_a_message_does_not_wait_behind_a_flood_of_statuses_nor_they_behind_messages,
+];
 
 /// Two processes with 64 slots each. Fails when `assign` in `route.rs` leaves `ordered` false.
-#[test]
 fn ord_01_a_burst_of_one_user_is_handled_one_by_one_and_others_beside_it() {
     let gate = Gate::default();
     let held = gate.clone();
@@ -53,7 +59,6 @@ fn ord_01_a_burst_of_one_user_is_handled_one_by_one_and_others_beside_it() {
     assert_eq!(ours, ["A", "B", "C"].map(|end| message(&format!("wamid.TESTORD01{end}"))));
 }
 
-#[test]
 fn ord_03_messages_of_one_second_are_handled_as_they_came() {
     let stand = Stand::ledger();
     assert_eq!(stand.send("ORD-03").counts(), (3, 0));
@@ -64,7 +69,6 @@ fn ord_03_messages_of_one_second_are_handled_as_they_came() {
 
 /// 50 000 statuses wait for a handler that takes 5 ms, with 8 slots. Fails when `pick` in
 /// `claim.rs` keeps no place for the lower priorities, and when it takes those first.
-#[test]
 fn ord_06_a_message_does_not_wait_behind_a_flood_of_statuses_nor_they_behind_messages() {
     // Nothing is handled until all are stored.
     let gate = Gate::default();

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::bot::Bot;
 use super::case::Case;
 use super::client::{Answer, Client, request, signed};
+use crate::engine::{Sql, either};
 use crate::program::{Place, Server};
 
 /// How long anything that is waited for may take.
@@ -34,8 +35,11 @@ pub(crate) const LEDGER: &str = "[[routes]]\nname = \"ledger\"\nsteps = [\"ledge
 
 /// The program, running.
 pub(crate) struct Stand {
-    pub(crate) place: Place,
+    /// The application's own connection to the database.
+    pub(crate) sql: Sql,
     server: Option<Server>,
+    /// Last, since its database goes with it.
+    pub(crate) place: Place,
 }
 
 impl Stand {
@@ -59,11 +63,11 @@ impl Stand {
         let place = Place::new();
         let config = format!("[server]\nlisten = \"127.0.0.1:0\"\n{server}\n{rest}");
         place.write("hookonce.toml", &config);
-        let mut stand = Self { place, server: None };
         // The application's own table, in the application's own database.
-        stand.database().execute_batch(
-            "create table ledger (n integer primary key, key text not null, element text not null)",
-        ).unwrap();
+        let n = either("integer primary key", "bigint generated always as identity primary key");
+        let sql = place.asks();
+        sql.run(&format!("create table ledger (n {n}, key text not null, element text not null)"));
+        let mut stand = Self { place, sql, server: None };
         stand.start();
         stand
     }
@@ -132,9 +136,11 @@ impl Stand {
         while self.texts(&format!("select t.route {open} limit 1")) != [""; 0] {
             if began.elapsed() > LIMIT {
                 let said = "select e.key || ' is ' || t.state || ' in attempt ' || t.attempt \
-                            || ' in epoch ' || t.epoch || ', due ' || ifnull(t.due_at, '-') \
-                            || ', lease ' || ifnull(t.lease_until, '-') || ': ' \
-                            || ifnull(t.error, '')";
+                            || ' in epoch ' || t.epoch || ', due ' \
+                            || coalesce(cast(t.due_at as text), '-') \
+                            || ', lease ' || coalesce(cast(t.lease_until as text), '-') \
+                            || ': ' \
+                            || coalesce(t.error, '')";
                 panic!("not all is done: {:#?}", self.texts(&format!("{said} {open}")));
             }
             std::thread::sleep(Duration::from_millis(2));
@@ -175,18 +181,14 @@ impl Stand {
     }
 
     pub(crate) fn count(&self, what: &str) -> i64 {
-        let sql = format!("select count(*) from {what}");
-        self.database().query_row(&sql, (), |row| row.get(0)).unwrap()
+        self.sql.number(&format!("select count(*) from {what}"))
     }
 
     pub(crate) fn texts(&self, sql: &str) -> Vec<String> {
-        let database = self.database();
-        let mut statement = database.prepare(sql).unwrap();
-        let rows = statement.query_map((), |row| row.get(0)).unwrap();
-        rows.map(Result::unwrap).collect()
+        self.sql.texts(sql)
     }
 
-    /// The application's own connection to the database.
+    /// The application's own connection to a file.
     pub(crate) fn database(&self) -> rusqlite::Connection {
         rusqlite::Connection::open(self.place.path("hookonce.db")).unwrap()
     }

@@ -3,8 +3,18 @@
 use super::bot::{Bot, DONE};
 use super::case::Case;
 use super::stand::{LEDGER, Stand, envelope, status};
+use crate::engine::{member, on_both};
 
-#[test]
+on_both![
+    stat_01_statuses_are_no_messages_and_start_no_handler_of_messages,
+    stat_03_a_late_sent_is_kept_and_takes_no_state_back,
+    stat_04_delivered_after_read_and_twice_is_two_events_and_a_duplicate,
+    stat_06_a_handler_may_ask_for_time_until_its_own_record_is_there,
+    stat_07_why_a_message_failed_reaches_the_handler_unchanged,
+    stat_09_errors_alone_are_an_event_under_a_hash,
+    stat_10_an_unknown_word_is_a_status_like_any_other,
+];
+
 fn stat_01_statuses_are_no_messages_and_start_no_handler_of_messages() {
     let bot = Bot::start(|_| DONE);
     let stand = Stand::bot(&bot, "kinds = [\"message.*\"]");
@@ -22,24 +32,27 @@ const PROJECTION: &str = r#"
 type = "sql"
 statement = """
 insert into state (id, status, at) values
-  (:element ->> '$.id', :element ->> '$.status', cast(:element ->> '$.timestamp' as integer))
+  (ID, STATUS, cast(TIMESTAMP as integer))
 on conflict (id) do update set status = excluded.status, at = excluded.at
-where excluded.at > at"""
+where excluded.at > state.at"""
 [[routes]]
 name = "state"
 steps = ["state"]
 "#;
 
 fn projection() -> Stand {
-    let stand = Stand::with(&format!("{PROJECTION}{LEDGER}"));
+    let mut projection = PROJECTION.to_owned();
+    for name in ["id", "status", "timestamp"] {
+        projection = projection.replace(&name.to_uppercase(), &member(":element", &[name]));
+    }
+    let stand = Stand::with(&format!("{projection}{LEDGER}"));
     let table = "create table state (id text primary key, status text, at integer)";
-    stand.database().execute_batch(table).unwrap();
+    stand.sql.run(table);
     stand
 }
 
 /// No projection is offered (see [`PROJECTION`]): both events are stored and handled, and the
 /// consumer decides by the sender's time.
-#[test]
 fn stat_03_a_late_sent_is_kept_and_takes_no_state_back() {
     let stand = projection();
     let delivered = Case::of("STAT-03").text().replace("\"sent\"", "\"delivered\"");
@@ -62,7 +75,6 @@ fn stat_03_a_late_sent_is_kept_and_takes_no_state_back() {
 }
 
 /// No projection is offered (see [`PROJECTION`]).
-#[test]
 fn stat_04_delivered_after_read_and_twice_is_two_events_and_a_duplicate() {
     let stand = projection();
     assert_eq!(stand.send("STAT-04").counts(), (2, 1));
@@ -73,7 +85,6 @@ fn stat_04_delivered_after_read_and_twice_is_two_events_and_a_duplicate() {
     assert_eq!(stand.each("sent_at"), ["2025-10-09T08:53:22Z", "2025-10-09T08:53:21Z"]);
 }
 
-#[test]
 fn stat_06_a_handler_may_ask_for_time_until_its_own_record_is_there() {
     const NOT_YET: &str = "HTTP/1.1 425 Too Early\r\nRetry-After: 1\r\nContent-Length: 0\r\n\
                            Connection: close\r\n\r\n";
@@ -87,7 +98,6 @@ fn stat_06_a_handler_may_ask_for_time_until_its_own_record_is_there() {
     assert_eq!(bot.calls().len(), 3);
 }
 
-#[test]
 fn stat_07_why_a_message_failed_reaches_the_handler_unchanged() {
     let bot = Bot::start(|_| DONE);
     let stand = Stand::bot(&bot, "");
@@ -97,7 +107,6 @@ fn stat_07_why_a_message_failed_reaches_the_handler_unchanged() {
     assert_eq!(stand.show(&status("wamid.TESTSTAT07", "failed"))["payload"], bot.calls()[0].body);
 }
 
-#[test]
 fn stat_09_errors_alone_are_an_event_under_a_hash() {
     let stand = Stand::ledger();
     assert_eq!(stand.send("STAT-09").counts(), (1, 0));
@@ -109,7 +118,6 @@ fn stat_09_errors_alone_are_an_event_under_a_hash() {
     assert!(event["key"].as_str().unwrap().starts_with("hash:"));
 }
 
-#[test]
 fn stat_10_an_unknown_word_is_a_status_like_any_other() {
     let stand = Stand::ledger();
     assert_eq!(stand.send("STAT-10").counts(), (2, 0));

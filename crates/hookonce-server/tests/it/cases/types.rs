@@ -4,8 +4,17 @@ use super::bot::{Bot, DONE, FAILED};
 use super::case::Case;
 use super::client::request;
 use super::stand::{Stand, envelope, message};
+use crate::engine::on_both;
 
-#[test]
+on_both![
+    types_01_a_message_of_no_known_type_is_handed_over_as_it_is,
+    types_03_edit_and_revoke_are_handled_after_an_original_that_is_retried,
+    types_06_history_is_of_its_own_kind_and_neither_hides_a_live_message_nor_runs_as_one,
+    types_07_calls_and_other_fields_are_events,
+    types_09_a_sample_without_envelope_is_kept_whole,
+    types_13_a_field_of_another_type_than_expected_is_nobodys_business,
+];
+
 fn types_01_a_message_of_no_known_type_is_handed_over_as_it_is() {
     let bot = Bot::start(|_| DONE);
     let stand = Stand::bot(&bot, "");
@@ -15,7 +24,6 @@ fn types_01_a_message_of_no_known_type_is_handed_over_as_it_is() {
     assert_eq!(bot.calls()[0].body, Case::of("TYPES-01").text());
 }
 
-#[test]
 fn types_03_edit_and_revoke_are_handled_after_an_original_that_is_retried() {
     let [original, edit, revoke] =
         ["", "E", "R"].map(|end| message(&format!("wamid.TESTTYP03{end}")));
@@ -41,7 +49,6 @@ fn types_03_edit_and_revoke_are_handled_after_an_original_that_is_retried() {
 }
 
 /// How live messages fare beside a flood of history is measured with the priorities.
-#[test]
 fn types_06_history_is_of_its_own_kind_and_neither_hides_a_live_message_nor_runs_as_one() {
     let stand = Stand::ledger();
     let live = r#"{"from":"15550100011","id":"wamid.TESTTYP06","timestamp":"1650000000","type":"text","text":{"body":"viejo"}}"#;
@@ -60,7 +67,6 @@ fn types_06_history_is_of_its_own_kind_and_neither_hides_a_live_message_nor_runs
     assert_eq!(effects, [history, message("wamid.TESTTYP06")]);
 }
 
-#[test]
 fn types_07_calls_and_other_fields_are_events() {
     let stand = Stand::ledger();
     assert_eq!(stand.send("TYPES-07").counts(), (4, 0));
@@ -78,7 +84,6 @@ fn types_07_calls_and_other_fields_are_events() {
 }
 
 /// The design asks for no note in the log; `unknown.request` is the note.
-#[test]
 fn types_09_a_sample_without_envelope_is_kept_whole() {
     let stand = Stand::ledger();
     let case = Case::of("TYPES-09");
@@ -93,7 +98,6 @@ fn types_09_a_sample_without_envelope_is_kept_whole() {
     assert_eq!(stand.place.shell(&line).ok(), r#"{"new":1,"duplicates":0}"#);
 }
 
-#[test]
 fn types_13_a_field_of_another_type_than_expected_is_nobodys_business() {
     let bot = Bot::start(|_| DONE);
     let stand = Stand::bot(&bot, "");

@@ -11,10 +11,16 @@ use super::sender::{self, Message, body};
 use super::shop::{Settings, Shop};
 use super::sink::Sink;
 use super::wait_until;
+use crate::engine::{is_postgres, on_both};
 use crate::program::Server;
 
+on_both![
+    a_step_ten_times_as_long_as_its_lease_is_started_once,
+    a_worker_that_was_paused_past_its_lease_writes_nothing_beside_its_successor,
+    a_worker_that_was_paused_until_its_successor_was_done_writes_nothing,
+];
+
 /// Fails when `keep_lease` in the worker's attempt does not extend.
-#[test]
 fn a_step_ten_times_as_long_as_its_lease_is_started_once() {
     let sink = Sink::start(|_| {
         thread::sleep(Duration::from_secs(10));
@@ -35,7 +41,6 @@ fn a_step_ten_times_as_long_as_its_lease_is_started_once() {
 /// Either of two is enough: the lease that the worker knows to be over (`keep_lease`), and the
 /// token. Fails when `keep_lease` never returns and `token = :token` is taken out of
 /// `record_step.sql`.
-#[test]
 fn a_worker_that_was_paused_past_its_lease_writes_nothing_beside_its_successor() {
     let (shop, sink, [first, second]) = shop_with_held_answers();
     let paused = pause_in_step(&shop, &sink);
@@ -55,7 +60,6 @@ fn a_worker_that_was_paused_past_its_lease_writes_nothing_beside_its_successor()
     assert_eq!(shop.number("select count(*) from ledger"), 1);
 }
 
-#[test]
 fn a_worker_that_was_paused_until_its_successor_was_done_writes_nothing() {
     let (shop, sink, [first, second]) = shop_with_held_answers();
     second.send(()).unwrap();
@@ -111,19 +115,25 @@ fn history(shop: &Shop) -> Vec<String> {
     attempts.chain(list("steps").into_iter().map(step)).collect()
 }
 
-/// Stops a process at an instant at which it is not writing: it would keep the file to itself.
+/// Stops a process at an instant at which it is not writing: it would keep the file, or rows, to
+/// itself.
 fn pause(server: &Server, shop: &Shop) {
-    let database = shop.database();
-    database.busy_timeout(Duration::from_millis(500)).unwrap();
     wait_until("the process is paused between two of its transactions", || {
         server.send("STOP");
-        match database.execute_batch("begin immediate; rollback") {
-            Ok(()) => true,
-            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
-                server.send("CONT");
-                false
+        let is_between = if is_postgres() {
+            let open = "select count(*) from pg_stat_activity where datname = current_database() \
+                        and application_name = 'hookonce' and state <> 'idle'";
+            shop.number(open) == 0
+        } else {
+            match shop.database().execute_batch("begin immediate; rollback") {
+                Ok(()) => true,
+                Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => false,
+                Err(error) => panic!("{error}"),
             }
-            Err(error) => panic!("{error}"),
+        };
+        if !is_between {
+            server.send("CONT");
         }
+        is_between
     });
 }

@@ -6,8 +6,14 @@ use std::time::{Duration, Instant};
 
 use super::sender::{Message, Sender, body};
 use super::shop::{Settings, Shop};
+use crate::engine::on_both;
 
-#[test]
+on_both![
+    fifty_copies_at_once_and_one_after_a_crash_are_one_event,
+    a_thousand_updates_are_stored_in_one_commit_and_well_under_a_second,
+    two_processes_on_one_file_take_every_request_and_store_each_event_once,
+];
+
 fn fifty_copies_at_once_and_one_after_a_crash_are_one_event() {
     let shop = Shop::new(&Settings::default());
     let server = shop.serve();
@@ -34,7 +40,6 @@ fn fifty_copies_at_once_and_one_after_a_crash_are_one_event() {
     assert_eq!(shop.number("select count(*) from ledger"), 1);
 }
 
-#[test]
 fn a_thousand_updates_are_stored_in_one_commit_and_well_under_a_second() {
     let shop = Shop::new(&Settings::default());
     let server = shop.serve();
@@ -58,7 +63,6 @@ fn a_thousand_updates_are_stored_in_one_commit_and_well_under_a_second() {
 
 /// Every message goes to both processes, so that each races with its copy. Fails when
 /// `wait_for_other_process` of the store's session is not set as its busy handler.
-#[test]
 fn two_processes_on_one_file_take_every_request_and_store_each_event_once() {
     const CONNECTIONS: u64 = 64;
     const REQUESTS: u64 = 6;

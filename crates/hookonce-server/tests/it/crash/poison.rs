@@ -8,10 +8,12 @@ use super::sender::{Message, Sender, body};
 use super::shop::{Settings, Shop};
 use super::sink::Sink;
 use super::wait_until;
+use crate::engine::on_both;
 use crate::program::send;
 
+on_both![an_event_that_kills_the_program_dies_and_all_others_complete,];
+
 /// Fails when the janitor keeps no suspects: the others are lost with it each time.
-#[test]
 fn an_event_that_kills_the_program_dies_and_all_others_complete() {
     let victim = Arc::<Mutex<Option<u32>>>::default();
     let pid = victim.clone();

@@ -7,10 +7,14 @@ use serde_json::Value;
 
 use super::sender::SECRET;
 use super::wait_until;
+use crate::engine::{Sql, either, member};
 use crate::program::{Place, Server};
 
 /// A place with a store whose events end in a ledger.
 pub(super) struct Shop {
+    /// The application's own connection to the database.
+    pub(super) sql: Sql,
+    /// Last, since its database goes with it.
     pub(super) place: Place,
 }
 
@@ -53,6 +57,7 @@ impl Settings<'_> {
         });
         let (mut steps, sinks): (Vec<_>, String) = reply.into_iter().chain(script).unzip();
         steps.push("ledger");
+        let [id, from] = ["id", "from"].map(|name| member(":element", &[name]));
         format!(
             r#"
 [server]
@@ -74,7 +79,7 @@ retry_max = "200ms"
 [sinks.ledger]
 type = "sql"
 statement = """
-insert into ledger (event_id, message, sender) values (:id, :element ->> '$.id', :element ->> '$.from')
+insert into ledger (event_id, message, sender) values (:id, {id}, {from})
 """
 {sinks}"#
         )
@@ -85,10 +90,11 @@ impl Shop {
     pub(super) fn new(settings: &Settings<'_>) -> Self {
         let place = Place::new();
         place.write("hookonce.toml", &settings.config());
-        let shop = Self { place };
-        let ledger = "create table ledger (entry integer primary key, event_id, message, sender)";
-        shop.database().execute_batch(ledger).unwrap();
-        shop
+        let sql = place.asks();
+        let n = either("integer primary key", "bigint generated always as identity primary key");
+        let rest = either("event_id, message, sender", "event_id text, message text, sender text");
+        sql.run(&format!("create table ledger (entry {n}, {rest})"));
+        Self { sql, place }
     }
 
     pub(super) fn serve(&self) -> Server {
@@ -106,15 +112,12 @@ impl Shop {
 
     /// A number for each word that a query gives.
     pub(super) fn numbers(&self, query: &str) -> HashMap<String, u64> {
-        let database = self.database();
-        let mut query = database.prepare(query).unwrap();
-        let rows = query.query_map((), |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
-        rows.collect::<rusqlite::Result<_>>().unwrap()
+        self.sql.numbers(query).into_iter().collect()
     }
 
     /// The one number that a query gives.
     pub(super) fn number(&self, query: &str) -> u64 {
-        self.database().query_row(query, (), |row| row.get(0)).unwrap()
+        self.sql.number(query).try_into().unwrap()
     }
 
     /// What a command of the program answers.

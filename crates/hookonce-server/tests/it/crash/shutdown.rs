@@ -10,8 +10,10 @@ use super::sender::{Message, Sender, body};
 use super::shop::{Settings, Shop};
 use super::sink::Sink;
 use super::wait_until;
+use crate::engine::on_both;
 
-#[test]
+on_both![a_shutdown_under_load_loses_nothing_and_what_it_cuts_off_is_tried_again,];
+
 fn a_shutdown_under_load_loses_nothing_and_what_it_cuts_off_is_tried_again() {
     static IS_STUCK: AtomicBool = AtomicBool::new(true);
     let sink = Sink::start(|effect| {

@@ -2,9 +2,11 @@
 
 use crate::cases::bot::{Bot, DONE};
 use crate::cases::stand::{Stand, message_flood, status_flood};
+use crate::engine::on_both;
+
+on_both![behind_a_sink_with_a_rate_messages_overtake_statuses_too,];
 
 /// Each call is done at once, so that none of the statuses is ever being handled when a message comes.
-#[test]
 fn behind_a_sink_with_a_rate_messages_overtake_statuses_too() {
     let bot = Bot::start(|_| DONE);
     let sink = format!(

@@ -7,6 +7,14 @@ use hookonce::event::EventId;
 
 use crate::cases::bot::{Bot, DONE, FAILED, Gate};
 use crate::cases::stand::{Stand, message, texts, until};
+use crate::engine::on_both;
+
+on_both![
+    a_conversation_waits_for_its_first_message_and_a_thousand_others_do_not,
+    a_held_conversation_waits_for_a_person_who_replays_or_buries_its_head,
+    a_replayed_message_waits_while_its_conversation_is_busy,
+    a_rerun_calls_under_the_next_run_and_nothing_else_runs_twice,
+];
 
 const OURS: [&str; 5] = ["wamid.1", "wamid.2", "wamid.3", "wamid.4", "wamid.5"];
 
@@ -18,7 +26,6 @@ fn ours(bot: &Bot) -> Vec<String> {
     bot.keys().into_iter().filter(|key| OURS.iter().any(|id| *key == message(id))).collect()
 }
 
-#[test]
 fn a_conversation_waits_for_its_first_message_and_a_thousand_others_do_not() {
     let is_broken = Arc::new(AtomicBool::new(true));
     let broken = is_broken.clone();
@@ -42,7 +49,6 @@ fn a_conversation_waits_for_its_first_message_and_a_thousand_others_do_not() {
     assert_eq!(order, OURS.map(message));
 }
 
-#[test]
 fn a_held_conversation_waits_for_a_person_who_replays_or_buries_its_head() {
     let is_broken = Arc::new(AtomicBool::new(true));
     let broken = is_broken.clone();
@@ -76,7 +82,6 @@ fn a_held_conversation_waits_for_a_person_who_replays_or_buries_its_head() {
 }
 
 /// A task that a person makes due while its lane is busy waits like any other.
-#[test]
 fn a_replayed_message_waits_while_its_conversation_is_busy() {
     let gate = Gate::default();
     let held = gate.clone();
@@ -103,7 +108,6 @@ fn a_replayed_message_waits_while_its_conversation_is_busy() {
 }
 
 /// Whoever is called can tell a deliberate second run from a copy of the first.
-#[test]
 fn a_rerun_calls_under_the_next_run_and_nothing_else_runs_twice() {
     let bot = Bot::start(|_| DONE);
     let stand = Stand::bot(&bot, "");

@@ -7,6 +7,19 @@ use serde_json::Value;
 
 use crate::cases::bot::{Bot, DONE, DOWN};
 use crate::cases::stand::{LEDGER, Stand, message, route_to, status_flood, texts, until};
+use crate::engine::on_both;
+
+on_both![
+    while_a_sink_refuses_connections_no_attempt_is_burnt_and_the_other_route_goes_on,
+    while_a_sink_says_that_it_is_out_of_service_no_attempt_is_burnt,
+    the_steps_before_a_sink_that_is_down_are_done_once,
+    an_event_that_its_sink_cannot_take_dies_alone_and_stops_the_others_for_one_probe_at_most,
+    an_event_that_brings_its_sink_down_is_charged_and_the_others_are_not,
+    no_more_calls_start_than_the_rate_allows,
+    a_sink_that_comes_and_goes_kills_nobody,
+    a_host_that_takes_no_connection_is_out_of_service_and_holds_no_task,
+    a_rate_on_a_later_step_leaves_the_slots_to_other_routes,
+];
 
 /// 502, as a proxy answers in front of a program that crashes.
 const BAD_GATEWAY: &str =
@@ -45,7 +58,6 @@ fn outage(stand: &Stand, during: impl Fn(), recover: impl FnOnce() -> Bot) {
     assert_eq!(stand.count("ledger"), 40);
 }
 
-#[test]
 fn while_a_sink_refuses_connections_no_attempt_is_burnt_and_the_other_route_goes_on() {
     let address = Bot::nowhere();
     let stand = Stand::with(&[LEDGER, &route_to(address, "max_attempts = 1")].concat());
@@ -57,7 +69,6 @@ fn while_a_sink_refuses_connections_no_attempt_is_burnt_and_the_other_route_goes
     stand.server().stderr_line("a sink is up again");
 }
 
-#[test]
 fn while_a_sink_says_that_it_is_out_of_service_no_attempt_is_burnt() {
     let is_up = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let mood = is_up.clone();
@@ -75,7 +86,6 @@ fn while_a_sink_says_that_it_is_out_of_service_no_attempt_is_burnt() {
 }
 
 /// A task that comes to a sink that is down has done the steps before it, once.
-#[test]
 fn the_steps_before_a_sink_that_is_down_are_done_once() {
     let address = Bot::nowhere();
     let route = "[[routes]]\nname = \"both\"\nsteps = [\"ledger\", \"bot\"]\nmax_attempts = 1\n";
@@ -89,7 +99,6 @@ fn the_steps_before_a_sink_that_is_down_are_done_once() {
     assert_eq!(stand.count("hookonce_tasks where state = 'completed' and attempt = 1"), 40);
 }
 
-#[test]
 fn an_event_that_its_sink_cannot_take_dies_alone_and_stops_the_others_for_one_probe_at_most() {
     let bot = Bot::start(|call| if call.key().ends_with("poison") { BAD_GATEWAY } else { DONE });
     let route = route_to(bot.address, "max_attempts = 3\nretry_max = \"20ms\"");
@@ -128,7 +137,6 @@ fn an_event_that_its_sink_cannot_take_dies_alone_and_stops_the_others_for_one_pr
 }
 
 /// An event that brings its sink down each time: the sink is away for a while afterwards.
-#[test]
 fn an_event_that_brings_its_sink_down_is_charged_and_the_others_are_not() {
     let bot = Bot::start(|call| if call.key().ends_with("killer") { "" } else { DONE });
     let stand = Stand::with(&route_to(bot.address, "max_attempts = 2\nretry_max = \"20ms\""));
@@ -143,7 +151,6 @@ fn an_event_that_brings_its_sink_down_is_charged_and_the_others_are_not() {
     assert_eq!(bot.keys().iter().filter(|key| key.ends_with("killer")).count(), 2);
 }
 
-#[test]
 fn no_more_calls_start_than_the_rate_allows() {
     let bot = Bot::start(|_| DONE);
     let sink = format!(
@@ -163,7 +170,6 @@ fn no_more_calls_start_than_the_rate_allows() {
 
 /// A second outage finds events that were excused in the first, and of which none succeeded since: at
 /// most one of them is charged, the one that shows it.
-#[test]
 fn a_sink_that_comes_and_goes_kills_nobody() {
     let answers = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let n = answers.clone();
@@ -185,7 +191,6 @@ fn a_sink_that_comes_and_goes_kills_nobody() {
 
 /// A host that answers nobody: the listener's queue is full. Nothing was sent, so that nothing can have
 /// happened, however short the sink's time limit.
-#[test]
 fn a_host_that_takes_no_connection_is_out_of_service_and_holds_no_task() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -210,7 +215,6 @@ fn a_host_that_takes_no_connection_is_out_of_service_and_holds_no_task() {
 }
 
 /// Fails when `Openings::add` asks the first gate of a route alone for its starts.
-#[test]
 fn a_rate_on_a_later_step_leaves_the_slots_to_other_routes() {
     let bot = Bot::start(|_| DONE);
     let rest = format!(

@@ -3,6 +3,15 @@
 use crate::cases::bot::{Bot, DONE, Gate};
 use crate::cases::client::signed;
 use crate::cases::stand::{Stand, message, route_to, texts, until};
+use crate::engine::on_both;
+
+on_both![
+    a_reload_changes_what_comes_next_and_disturbs_nothing_that_runs,
+    a_configuration_that_does_not_check_is_refused_and_the_old_one_stays,
+    what_cannot_change_while_it_runs_is_said,
+    a_sink_that_stays_as_it_is_keeps_its_breaker,
+    a_sink_that_is_mended_by_a_reload_is_shown_as_up,
+];
 
 fn change(stand: &Stand, change: impl Fn(&str) -> String) {
     let changed = change(&stand.place.read("hookonce.toml"));
@@ -10,7 +19,6 @@ fn change(stand: &Stand, change: impl Fn(&str) -> String) {
     stand.server().send("HUP");
 }
 
-#[test]
 fn a_reload_changes_what_comes_next_and_disturbs_nothing_that_runs() {
     let gate = Gate::default();
     let held = gate.clone();
@@ -50,7 +58,6 @@ fn a_reload_changes_what_comes_next_and_disturbs_nothing_that_runs() {
     until("the new route takes it", || stand.count("ledger") == 1);
 }
 
-#[test]
 fn a_configuration_that_does_not_check_is_refused_and_the_old_one_stays() {
     let bot = Bot::start(|_| DONE);
     let stand = Stand::bot(&bot, "");
@@ -76,7 +83,6 @@ fn a_configuration_that_does_not_check_is_refused_and_the_old_one_stays() {
     }
 }
 
-#[test]
 fn what_cannot_change_while_it_runs_is_said() {
     let bot = Bot::start(|_| DONE);
     let stand = Stand::bot(&bot, "");
@@ -85,7 +91,6 @@ fn what_cannot_change_while_it_runs_is_said() {
 }
 
 /// What is known of a sink outlives a reload that doesn't concern it: an open breaker stays open.
-#[test]
 fn a_sink_that_stays_as_it_is_keeps_its_breaker() {
     let address = Bot::nowhere();
     let route = route_to(address, "");
@@ -101,7 +106,6 @@ fn a_sink_that_stays_as_it_is_keeps_its_breaker() {
 }
 
 /// The metric of a sink that was down is not left behind by the one that takes its place.
-#[test]
 fn a_sink_that_is_mended_by_a_reload_is_shown_as_up() {
     let bot = Bot::start(|_| DONE);
     let nowhere = Bot::nowhere();

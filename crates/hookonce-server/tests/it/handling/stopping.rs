@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 
 use crate::cases::bot::{Bot, DONE};
 use crate::cases::stand::{Stand, texts};
+use crate::engine::on_both;
+
+on_both![what_runs_is_finished_and_what_has_not_started_is_started_by_the_next_process_at_once,];
 
 /// 100 steps of 2 s run, 50 tasks wait for a place. Fails when the worker claims what it can't start.
-#[test]
 fn what_runs_is_finished_and_what_has_not_started_is_started_by_the_next_process_at_once() {
     let bot = Bot::start(|_| {
         thread::sleep(Duration::from_secs(2));

@@ -48,6 +48,26 @@ impl Failed {
         }
     }
 
+    /// The same at opening, where what only a person can mend is told apart from what passes.
+    pub(super) fn at_opening(self) -> Self {
+        let Self::Database(error) = &self else { return self };
+        let Some(said) = error.as_db_error() else { return self };
+        let advice = match said.code().code() {
+            code if code.starts_with("28") => {
+                "the database refused the user: see that its name and password are right, and \
+                     that `pg_hba.conf` lets it in"
+            }
+            "3D000" => "there is no such database: create it, or correct its name in the address",
+            "42501" => {
+                "the database refused this user: let it create the schema `hookonce`, or have \
+                     `hookonce migrate` run by one who may"
+            }
+            _ => return self,
+        };
+        let said = format!("{} ({})", said.message(), said.code().code());
+        Self::Told(StoreError::Refused(format!("{advice}: {said}")))
+    }
+
     /// Whether, at a commit, nobody knows what became of it.
     pub(super) fn leaves_unknown(&self) -> bool {
         match self {

@@ -1,11 +1,10 @@
 //! The functions that a worker in any language calls, and who may call them. One file a function; a
 //! migration is made of them.
 
-use tokio_postgres::Transaction;
 use tokio_postgres::error::SqlState;
 
 use super::error::{Failed, again};
-use super::pool::Pool;
+use super::pool::{Pool, Transaction};
 use crate::store::StoreError;
 
 /// The migration that makes them.

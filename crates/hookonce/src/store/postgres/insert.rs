@@ -30,7 +30,8 @@ const KEPT: usize = 3;
 const TOO_OLD: &str = "too old to be proven new: the key of an event of this age may have been \
                        pruned; replay it if it was never handled";
 /// Why a task is dead on arrival whose event the database does not take as it is.
-const REFUSED: &str = "the database refused the event: its payload is kept as base64";
+pub(in crate::store) const REFUSED: &str =
+    "the database refused the event: its payload is kept as base64";
 
 type Request = Ask<Vec<NewEvent>, Vec<Arrival>>;
 

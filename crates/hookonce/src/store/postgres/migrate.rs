@@ -6,7 +6,7 @@ use super::address::WAIT;
 use super::error::{Failed, again};
 use super::functions;
 use super::pool::Pool;
-use crate::store::StoreError;
+use crate::store::{Migrated, StoreError};
 
 /// Every migration in order; the last one is the version that this program writes.
 const MIGRATIONS: [&[&str]; 2] = [
@@ -24,29 +24,66 @@ const MIGRATIONS: [&[&str]; 2] = [
 
 /// Brings the tables up to date, in one transaction under a lock, so that several nodes may start
 /// together.
-pub(super) async fn run(pool: &Pool) -> Result<(), StoreError> {
+pub(super) async fn run(pool: &Pool) -> Result<Migrated, StoreError> {
     again!({
-        let mut connection = pool.get().await?;
-        let mut transaction = connection.transaction().await?;
-        transaction.batch_execute(include_str!("migrate.sql")).await?;
-        let version = transaction.query_typed(include_str!("version.sql"), &[]).await?;
-        let version: i32 = version.first().map_or(Ok(0), |row| row.try_get(0))?;
-        let from = usize::try_from(version).unwrap_or_default();
-        known(from)?;
-        for (n, migration) in MIGRATIONS.iter().enumerate().skip(from) {
-            for part in *migration {
-                transaction.batch_execute(part).await?;
-            }
-            let version = i32::try_from(n + 1).unwrap_or(i32::MAX);
-            let parameters = [(&version as _, Type::INT4)];
-            transaction.query_typed(include_str!("migrated.sql"), &parameters).await?;
+        // Looked at first: whoever has others migrate may have no right to.
+        match version(pool).await.map_err(Failed::at_opening)? {
+            from if from == MIGRATIONS.len() => Ok(Migrated { from, to: from, grants: None }),
+            _ => migrate(pool).await.map_err(Failed::at_opening),
         }
-        if from < MIGRATIONS.len() {
-            functions::grant(&mut transaction).await?;
-        }
-        transaction.commit().await?;
-        Ok(())
     })
+}
+
+/// Fails if the tables aren't there, or are of another version than this program writes.
+pub(super) async fn check(pool: &Pool) -> Result<(), StoreError> {
+    let version = again!(version(pool).await.map_err(Failed::at_opening))?;
+    known(version)?;
+    match version {
+        0 => Err(StoreError::Refused(
+            "the database has no tables of hookonce: `hookonce migrate` or `hookonce serve` makes \
+             them"
+                .to_owned(),
+        )),
+        version if version < MIGRATIONS.len() => Err(StoreError::Refused(format!(
+            "the database has tables of version {version}, this program uses version {}: `hookonce \
+             migrate` or `hookonce serve` brings them up to date",
+            MIGRATIONS.len()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+async fn version(pool: &Pool) -> Result<usize, Failed> {
+    let found = pool.query(include_str!("migrated_any.sql"), &[]).await?;
+    if !found.first().map_or(Ok(false), |row| row.try_get(0))? {
+        return Ok(0);
+    }
+    let version = pool.query(include_str!("version.sql"), &[]).await?;
+    let version: i32 = version.first().map_or(Ok(0), |row| row.try_get(0))?;
+    Ok(usize::try_from(version).unwrap_or_default())
+}
+
+async fn migrate(pool: &Pool) -> Result<Migrated, Failed> {
+    let mut connection = pool.get().await?;
+    let mut transaction = connection.transaction().await?;
+    transaction.batch_execute(include_str!("migrate.sql")).await?;
+    let version = transaction.query_typed(include_str!("version.sql"), &[]).await?;
+    let version: i32 = version.first().map_or(Ok(0), |row| row.try_get(0))?;
+    let from = usize::try_from(version).unwrap_or_default();
+    known(from)?;
+    for (n, migration) in MIGRATIONS.iter().enumerate().skip(from) {
+        for part in *migration {
+            transaction.batch_execute(part).await?;
+        }
+        let version = i32::try_from(n + 1).unwrap_or(i32::MAX);
+        let parameters = [(&version as _, Type::INT4)];
+        transaction.query_typed(include_str!("migrated.sql"), &parameters).await?;
+    }
+    if from < MIGRATIONS.len() {
+        functions::grant(&mut transaction).await?;
+    }
+    transaction.commit().await?;
+    Ok(Migrated { from, to: MIGRATIONS.len(), grants: None })
 }
 
 /// Fails if the server can't be written to, or its tables are of a version that this program doesn't
@@ -76,7 +113,7 @@ fn known(version: usize) -> Result<(), StoreError> {
     if version <= MIGRATIONS.len() {
         return Ok(());
     }
-    Err(StoreError::unavailable(format!(
+    Err(StoreError::Refused(format!(
         "the database has tables of version {version}, this program knows them up to version {}: use \
          the newer hookonce that made them",
         MIGRATIONS.len()

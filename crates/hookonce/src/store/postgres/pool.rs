@@ -75,7 +75,12 @@ impl Pool {
         sql: &str,
         parameters: &[Typed<'_>],
     ) -> Result<Vec<Row>, Failed> {
-        Ok(self.get().await?.query_typed(sql, parameters).await?)
+        let connection = self.get().await?;
+        // Until it is answered: whoever is given up here must not leave the next one waiting behind.
+        connection.is_open.store(true, Ordering::Relaxed);
+        let answer = connection.query_typed(sql, parameters).await;
+        connection.is_open.store(false, Ordering::Relaxed);
+        Ok(answer?)
     }
 }
 

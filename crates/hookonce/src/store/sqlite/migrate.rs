@@ -9,6 +9,8 @@ use crate::store::StoreError;
 
 /// Every migration in order; the last one is the version that this program writes.
 const MIGRATIONS: [&str; 1] = [include_str!("migrations/0001_first.sql")];
+/// The version that this program writes.
+pub(super) const VERSION: usize = MIGRATIONS.len();
 
 /// Brings the tables up to date, in one transaction, so that two processes may start together.
 pub(super) fn run(connection: &Connection, now: Timestamp) -> Result<(), StoreError> {
@@ -23,15 +25,7 @@ pub(super) fn run(connection: &Connection, now: Timestamp) -> Result<(), StoreEr
 
 /// Fails if there is no store of this version in the file, without changing the file.
 pub(super) fn check(path: &Path) -> Result<(), StoreError> {
-    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    let known = "select exists (select 1 from sqlite_master where name = 'hookonce_migrations')";
-    let version: Option<usize> = if connection.query_row(known, (), |row| row.get(0))? {
-        let version = "select max(version) from hookonce_migrations";
-        connection.query_row(version, (), |row| row.get(0))?
-    } else {
-        None
-    };
-    match version {
+    match found(path)? {
         Some(version) if version == MIGRATIONS.len() => Ok(()),
         None => Err(StoreError::unavailable(format!(
             "`{}` is no store of hookonce: `hookonce serve` makes one",
@@ -44,6 +38,20 @@ pub(super) fn check(path: &Path) -> Result<(), StoreError> {
             MIGRATIONS.len()
         ))),
     }
+}
+
+/// The version of the tables in a file, if there are any, without changing the file.
+pub(super) fn found(path: &Path) -> Result<Option<usize>, StoreError> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let known = "select exists (select 1 from sqlite_master where name = 'hookonce_migrations')";
+    if !connection.query_row(known, (), |row| row.get(0))? {
+        return Ok(None);
+    }
+    let version = "select max(version) from hookonce_migrations";
+    Ok(connection.query_row(version, (), |row| row.get(0))?)
 }
 
 fn run_in_transaction(connection: &Connection, now: Timestamp) -> Result<(), StoreError> {

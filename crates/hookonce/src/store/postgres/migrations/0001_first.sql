@@ -207,3 +207,16 @@ create table hookonce.meta (
 );
 
 comment on table hookonce.meta is 'Single values; `keys_pruned_until` is the one there is.';
+
+-- One row while another store is copied into this one, so that it can go on and nobody opens it.
+create table hookonce.copy (
+  made_at timestamptz not null,
+  began_at timestamptz not null,
+  seq bigint not null,
+  is_whole boolean not null
+);
+
+comment on table hookonce.copy is
+  'The copy of another store into this one that is not finished: until it is, nobody opens this one.';
+
+create unique index copy_one on hookonce.copy ((true));

@@ -112,3 +112,8 @@ comment on column hookonce.minutes.n is 'How many; negative where something is n
 
 comment on column hookonce.meta.name is 'What the value is.';
 comment on column hookonce.meta.value is 'The value.';
+
+comment on column hookonce.copy.made_at is 'When the store was made that is copied.';
+comment on column hookonce.copy.began_at is 'When the copy began.';
+comment on column hookonce.copy.seq is 'Up to which event all is copied.';
+comment on column hookonce.copy.is_whole is 'All is copied, and not yet compared.';

@@ -1,0 +1,3 @@
+-- Notes up to which event all is copied.
+update hookonce.copy
+set seq = $1

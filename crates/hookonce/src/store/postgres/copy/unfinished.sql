@@ -1,0 +1,2 @@
+-- Says whether a copy into the store is not finished.
+select exists (select from hookonce.copy)

@@ -1,0 +1,5 @@
+-- Gives the counts.
+select
+  minute, source, what, n
+from hookonce_minutes
+order by minute, source, what

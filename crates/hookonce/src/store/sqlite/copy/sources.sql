@@ -1,0 +1,5 @@
+-- Gives the mirrored sources.
+select
+  name, scope
+from hookonce_sources
+order by name
