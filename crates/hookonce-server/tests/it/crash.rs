@@ -13,6 +13,7 @@ mod copies;
 mod disk;
 mod flush;
 mod moving;
+mod nodes;
 mod poison;
 mod rounds;
 mod sender;
