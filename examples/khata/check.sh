@@ -118,7 +118,7 @@ run_round() {
         post "$body" "${urls[2]}" >"$work/status.2.$n" &
         posts+=($!)
     done
-    wait_for "enough answers have come" has_answers $((RANDOM % 20))
+    wait_for "enough answers have come" has_answers $((RANDOM % 10))
     kill -KILL "${process[node$victim]}"
     wait "${process[node$victim]}" 2>/dev/null || true
     wait "${posts[@]}"
