@@ -6,6 +6,6 @@ from unnest($1::bigint[], $2::text[], $3::uuid[], $4::double precision[])
 where t.seq = g.seq
   and t.route = g.route
   -- Said so that no index but the key's is thought to find it.
-  and t.state is not distinct from 'claimed' and t.token = g.token
+  and t.state is not distinct from 'claimed' and t.token is not distinct from g.token
   and t.lease_until > hookonce.clock()
 returning t.seq, t.route

@@ -29,7 +29,7 @@ begin
     ) as g (seq, route, token, outcome, error, after, holds, reaped)
     join hookonce.tasks t on t.seq = g.seq and t.route = g.route
     -- Said so that no index but the key's is thought to find it.
-    where t.state is not distinct from 'claimed' and t.token = g.token
+    where t.state is not distinct from 'claimed' and t.token is not distinct from g.token
     order by t.seq, t.route
     for update of t
   ),
