@@ -96,12 +96,9 @@ print(next(h[n] for n in h if n.lower() == "x-hub-signature-256"))'
 
 of_event="from hookonce.events where key = 'message:200000000000001:"
 is_done() {
-    local state
-    state=$(ask "$DATABASE_URL" -c "select string_agg(t.state, ' ') from hookonce.tasks t
-        where t.event_id in (select id $of_event$1')")
-    [[ $state == completed || $state == dead ]]
+    [[ $(ask "$DATABASE_URL" -c "select count(*) > 0 and bool_and(state in ('completed', 'dead'))
+        from hookonce.tasks where event_id in (select id $of_event$1')") == t ]]
 }
-
 has_answers() { (($(cat "$work"/status.* | wc -l) >= $1)); }
 
 # One round: prints what was found, and fails where it is not one of each.
