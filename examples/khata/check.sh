@@ -6,9 +6,10 @@ usage() {
     cat <<'TEXT'
 Usage: examples/khata/check.sh [ROUNDS]
 
-Each round (one by default) posts one signed text twenty times at once, half to each of two nodes; one of
-them is killed when some answers have come and others have not. What the kill broke off is posted again, as a sender would.
-There has to be one posting with its debit and credit, and one confirmation. Exits 1 if not.
+Each round (one by default) posts one signed text twenty times at once, half to each of two nodes, and
+kills one of them meanwhile, after a random number of answers. What the kill broke off is posted again,
+as a sender would. There has to be one posting with its debit and credit, and one confirmation. Exits 1
+if not.
 
   DATABASE_URL  a PostgreSQL where a database can be made for the time; a private server without it
   HOOKONCE      the program; without it the release build, so `cargo build --release` first
@@ -120,8 +121,12 @@ run_round() {
     wait "${process[node$victim]}" 2>/dev/null || true
     wait "${posts[@]}"
     local lives=$((3 - victim)) broken
-    grep -qvx 200 "$work/status.$lives".* && fail "WRONG: the node that lives did not answer 200"
-    grep -qvxE '200|000' "$work/status.$victim".* && fail "WRONG: an answer was neither 200 nor broken off"
+    if grep -qvx 200 "$work/status.$lives".*; then
+        fail "WRONG: the node that lives did not answer 200"
+    fi
+    if grep -qvxE '200|000' "$work/status.$victim".*; then
+        fail "WRONG: an answer was neither 200 nor broken off"
+    fi
     broken=$(cat "$work/status.$victim".* | grep -c 000 || true)
     for ((n = 0; n < broken; n++)); do
         [[ $(post "$body" "${urls[lives]}") == 200 ]] || fail "WRONG: a copy was not answered 200"
@@ -138,7 +143,7 @@ run_round() {
     found+=" $(grep -cF "\"$id\"" "$work/outbox" || true)"
     lapsed=$(ask "$DATABASE_URL" -c "select count(*) from hookonce.attempts
         where outcome = 'lapsed' and seq in (select seq $of_event$id')")
-    echo "round $1: killed node $victim, which broke off $broken of 20 posts and $lapsed attempts;" \
+    echo "round $1: killed node $victim; posts broken off: $broken of 20; attempts lapsed: $lapsed;" \
         "events, postings, debits+credits, completed, confirmations: $found"
     [[ $found == '1 1 1+1 1 1' ]] || fail "WRONG: it should be 1 1 1+1 1 1"
 }
