@@ -5,7 +5,7 @@ use tokio_postgres::types::Type;
 
 use super::PostgresStore;
 use super::error::Failed;
-use super::fate;
+use super::fate::{self, Number};
 use super::finish::{self, Ending};
 use super::pool::{Pool, Typed};
 use super::rows;
@@ -69,14 +69,12 @@ where
 {
     let mut connection = pool.get().await?;
     let transaction = connection.transaction().await?;
-    let number = fate::number(&transaction).await?;
     let (seq, route, token) = (claim.event.seq, &*claim.route, rows::token(claim.token));
     let parameters: [Typed<'_>; 3] =
         [(&seq, Type::INT8), (&route, Type::TEXT), (&token, Type::UUID)];
     let held = transaction.query_typed(include_str!("holds.sql"), &parameters).await;
-    if held.map_err(Failed::from)?.is_empty() {
-        return Err(StoreError::Lost);
-    }
+    let held = held.map_err(Failed::from)?;
+    let number = Number::of(held.first().ok_or(StoreError::Lost)?)?;
     effect(&transaction).await?;
     let ending = Ending::new(claim, &Outcome::Completed);
     finish::finish(&[&ending], &*transaction).await?;

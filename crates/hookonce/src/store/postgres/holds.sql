@@ -1,5 +1,5 @@
--- Says whether a token still holds, and keeps it so until the transaction ends.
-select 1
+-- Keeps a claim until the transaction ends, if its token holds, and gives the transaction's number.
+select pg_current_xact_id()::text
 from hookonce.tasks
 where seq = $1
   and route = $2
