@@ -155,6 +155,7 @@ export DATABASE_URL HOOKONCE_STORE=$DATABASE_URL
 export WHATSAPP_APP_SECRET=a-secret-for-the-check WHATSAPP_VERIFY_TOKEN=a-token-for-the-check
 ask "$DATABASE_URL" -f "$here/schema.sql"
 
+: >"$work/whatsapp.log"
 python3 "$here/whatsapp.py" 0 "$work/outbox" >"$work/whatsapp.log" 2>&1 &
 process[whatsapp]=$!
 wait_for "the stand-in for WhatsApp listens" has_address whatsapp
