@@ -2,6 +2,7 @@
 
 mod bouncer;
 mod breaking;
+mod locked;
 mod pool;
 mod tls;
 mod waking;

@@ -4,7 +4,7 @@ use tokio_postgres::Transaction;
 use tokio_postgres::types::Type;
 
 use super::PostgresStore;
-use super::error::Failed;
+use super::error::{Failed, Tries};
 use super::fate;
 use super::finish::{self, Ending};
 use super::pool::{Pool, Typed};
@@ -68,15 +68,23 @@ where
     F: AsyncFnOnce(&Transaction<'_>) -> Result<(), StoreError>,
 {
     let mut connection = pool.get().await?;
-    let transaction = connection.transaction().await?;
-    let number = fate::number(&transaction).await?;
     let (seq, route, token) = (claim.event.seq, &*claim.route, rows::token(claim.token));
     let parameters: [Typed<'_>; 3] =
         [(&seq, Type::INT8), (&route, Type::TEXT), (&token, Type::UUID)];
-    let held = transaction.query_typed(include_str!("holds.sql"), &parameters).await;
-    if held.map_err(Failed::from)?.is_empty() {
-        return Err(StoreError::Lost);
-    }
+    let mut tries = Tries::default();
+    let (transaction, number) = loop {
+        let transaction = connection.transaction().await?;
+        let number = fate::number(&transaction).await?;
+        let held = transaction.query_typed(include_str!("holds.sql"), &parameters).await;
+        match held.map_err(Failed::from) {
+            Ok(held) if held.is_empty() => return Err(StoreError::Lost),
+            Ok(_) => break (transaction, number),
+            Err(failed) if failed.is_a_lock() && tries.next().await => {
+                transaction.rollback().await.map_err(Failed::from)?;
+            }
+            Err(failed) => return Err(failed.into()),
+        }
+    };
     effect(&transaction).await?;
     let ending = Ending::new(claim, &Outcome::Completed);
     finish::finish(&[&ending], &*transaction).await?;
