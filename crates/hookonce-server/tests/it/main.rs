@@ -32,3 +32,5 @@ mod tailing;
 mod cases;
 
 mod crash;
+
+mod chaos;
