@@ -21,9 +21,9 @@ pub(crate) struct Cost {
 
 impl Spent {
     pub(crate) fn by_now(connection: &Connection) -> Self {
-        let backend = number(connection, "select pg_backend_pid()");
+        let backend = connection.texts("select pg_backend_pid()")[0].parse();
         Self {
-            cpu: cpu_of_family(parent(backend as u32)),
+            cpu: cpu_of_family(parent(backend.expect("a process has a number"))),
             wal: number(connection, "select pg_current_wal_insert_lsn() - '0/0'::pg_lsn"),
         }
     }

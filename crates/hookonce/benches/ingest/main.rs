@@ -17,6 +17,7 @@
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[path = "../../tests/it/bed/postgres.rs"]
+#[allow(dead_code, clippy::unwrap_used, reason = "it is a file of the tests, which ask more of it")]
 mod bed;
 mod database;
 mod idle_store;
@@ -160,8 +161,8 @@ fn fsyncs(load: &Load) -> Option<usize> {
     let report = folder.path().join("report");
     let to = report.to_str()?;
     let tracer = ["strace", "-f", "--seccomp-bpf", "-e", "trace=fsync,fdatasync", "-qq", "-o", to];
-    let traced = program(Some(&tracer), ["sqlite", folder.path().to_str()?, "lane"]);
-    server::Child::start(traced).measure(load);
+    let server = program(Some(&tracer), ["sqlite", folder.path().to_str()?, "lane"]);
+    server::Child::start(server).measure(load);
     let report = std::fs::read_to_string(&report).ok()?;
     Some(report.lines().filter(|line| line.contains("sync(")).count())
 }

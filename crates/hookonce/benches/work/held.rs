@@ -6,7 +6,7 @@ use crate::bed::Connection;
 use crate::place::Place;
 use crate::{Cycle, rate};
 
-const MINUTE: Duration = Duration::from_mins(1);
+const MINUTE: Duration = Duration::from_secs(60);
 const MINUTES: u32 = 10;
 
 /// Measures a minute without, and each of ten minutes with such a transaction.

@@ -11,6 +11,7 @@
 #![expect(clippy::cast_precision_loss, reason = "numbers of events are far below 2^52")]
 
 #[path = "../../tests/it/bed/postgres.rs"]
+#[allow(dead_code, clippy::unwrap_used, reason = "it is a file of the tests, which ask more of it")]
 mod bed;
 mod held;
 mod large;
@@ -64,11 +65,10 @@ fn main() {
         if asked.is_empty() { all.to_vec() } else { asked }
     };
     runtime.block_on(async {
-        for part in LONG.into_iter().filter(|part| words.iter().any(|word| word == part)) {
-            return match part {
-                "large" => large::measure(events).await,
-                _ => held::measure().await,
-            };
+        match LONG.into_iter().find(|part| words.iter().any(|word| word == part)) {
+            Some("large") => return large::measure(events).await,
+            Some(_) => return held::measure().await,
+            None => {}
         }
         for store in asked(&STORES) {
             for part in asked(&PARTS) {

@@ -3,6 +3,7 @@
 mod bouncer;
 mod breaking;
 mod locked;
+mod plans;
 mod pool;
 mod tls;
 mod waking;

@@ -5,7 +5,7 @@ use tokio_postgres::types::Type;
 
 use super::PostgresStore;
 use super::error::{Failed, Tries};
-use super::fate;
+use super::fate::{self, Number};
 use super::finish::{self, Ending};
 use super::pool::{Pool, Typed};
 use super::rows;
@@ -74,11 +74,9 @@ where
     let mut tries = Tries::default();
     let (transaction, number) = loop {
         let transaction = connection.transaction().await?;
-        let number = fate::number(&transaction).await?;
         let held = transaction.query_typed(include_str!("holds.sql"), &parameters).await;
         match held.map_err(Failed::from) {
-            Ok(held) if held.is_empty() => return Err(StoreError::Lost),
-            Ok(_) => break (transaction, number),
+            Ok(held) => break (transaction, Number::of(held.first().ok_or(StoreError::Lost)?)?),
             Err(failed) if failed.is_a_lock() && tries.next().await => {
                 transaction.rollback().await.map_err(Failed::from)?;
             }

@@ -13,17 +13,21 @@ old as (
   select a.arrival, a.seq, a.mismatch, a.n, a.at,
     max(a.arrival) over same as last, sum(a.n) over same as sum, max(a.at) over same as last_at,
     count(*) over same as rows
-  from hookonce.arrivals a
-  where a.seq in (select seq from next)
-    and a.element is null
-    and a.at < hookonce.clock() - $2::double precision * interval '1 second'
+  from (select distinct seq from next) n
+  cross join lateral (
+    select *
+    from hookonce.arrivals
+    where seq = n.seq
+      and element is null
+      and at < hookonce.clock() - $2::double precision * interval '1 second'
+    -- Found for each event by itself, and not by reading all there are.
+    offset 0
+  ) a
   window same as (partition by a.seq, a.mismatch)
 ),
 gone as (
-  delete from hookonce.arrivals a
-  using old
-  where a.arrival = old.arrival
-    and old.arrival <> old.last
+  delete from hookonce.arrivals
+  where arrival = any (array(select arrival from old where arrival <> last))
 ),
 told as (
   update hookonce.arrivals a

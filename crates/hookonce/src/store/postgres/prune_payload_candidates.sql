@@ -3,13 +3,15 @@
 select e.seq, e.received_at,
   (select max(at) from hookonce.arrivals a where a.seq = e.seq),
   (select max(finished_at) from hookonce.tasks t where t.seq = e.seq),
-  exists (
-    select 1
+  -- Not `exists`: the server might read every task there is, once, in order to answer it.
+  (
+    select true
     from hookonce.tasks t
     where t.seq = e.seq
       and (t.state in ('pending', 'claimed') or t.due_at is not null)
-  ),
-  exists (select 1 from hookonce.tasks t where t.seq = e.seq and t.state = 'dead')
+    limit 1
+  ) is not null,
+  (select true from hookonce.tasks t where t.seq = e.seq and t.state = 'dead' limit 1) is not null
 from hookonce.events e
 where e.payload is not null
   and e.seq > $1

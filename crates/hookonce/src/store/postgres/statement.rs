@@ -10,7 +10,7 @@ use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
 use super::error::{Failed, again};
 use super::fate::{self, Number};
 use super::finish::{self, Ending};
-use super::pool::{Pool, Transaction, Typed};
+use super::pool::{Connection, Pool, Typed};
 use super::rows;
 use crate::store::{Parameter, Statement, StepDone, StoreError};
 use crate::task::{Claim, Outcome, StepState};
@@ -38,51 +38,67 @@ pub(super) async fn finish_with(
     statement: &Statement,
 ) -> Result<(), StoreError> {
     again!({
-        let mut connection = pool.get().await?;
-        let transaction = connection.transaction().await?;
-        match write(&transaction, claim, done, statement).await {
-            // A constraint may be checked only here.
-            Ok(number) => {
-                fate::commit(pool, transaction, &number).await.map_err(|failed| match failed {
-                    Failed::Database(error) => refused(error),
-                    failed => failed,
-                })
-            }
+        let connection = pool.get().await?;
+        let run = async {
+            let begin = connection.begin("begin");
+            let ((), number) = tokio::try_join!(begin, holds(&connection, claim))?;
+            let number = number.ok_or(StoreError::Lost)?;
+            run(&connection, statement).await?;
+            Ok(number)
+        };
+        let number = match run.await {
+            Ok(number) => number,
             Err(failed) => {
                 // A connection that can't even do this is not used again.
-                let _ = transaction.rollback().await;
-                Err(failed)
+                let _ = connection.end("rollback").await;
+                return Err(failed);
             }
-        }
+        };
+        let write = write(&connection, claim, done);
+        let (written, ended) = tokio::join!(write, connection.end("commit"));
+        let failed = match (written, ended) {
+            (Ok(()), Ok(())) => return Ok(()),
+            // What is refused is not committed: the commit after it has rolled back.
+            (Err(failed), _) if !failed.leaves_unknown() => return Err(failed),
+            (Err(failed), _) | (Ok(()), Err(failed)) => failed,
+        };
+        drop(connection);
+        fate::learn(pool, failed, &number).await.map_err(|failed| match failed {
+            // A constraint may be checked only here.
+            Failed::Database(error) => refused(error),
+            failed => failed,
+        })
     })
 }
 
-/// Writes all of it, but for the commit.
-async fn write(
-    transaction: &Transaction<'_>,
-    claim: &Claim,
-    done: StepDone<'_>,
-    statement: &Statement,
-) -> Result<Number, Failed> {
+/// Keeps the claim until the transaction ends, if its token holds, and gives the transaction's number.
+async fn holds(connection: &Connection, claim: &Claim) -> Result<Option<Number>, Failed> {
     let (seq, route, token) = (claim.event.seq, &*claim.route, rows::token(claim.token));
     let parameters: [Typed<'_>; 3] =
         [(&seq, Type::INT8), (&route, Type::TEXT), (&token, Type::UUID)];
-    let held = transaction.query_typed(include_str!("holds.sql"), &parameters).await?;
-    if held.is_empty() {
-        return Err(StoreError::Lost.into());
-    }
-    let number = fate::number(transaction).await?;
+    let held = connection.query_typed(include_str!("holds.sql"), &parameters).await?;
+    Ok(held.first().map(Number::of).transpose()?)
+}
+
+/// Runs the user's statement.
+async fn run(connection: &Connection, statement: &Statement) -> Result<(), Failed> {
     let (sql, names) = parameters::numbered(&statement.sql);
     let values: Vec<Value<'_>> = names.iter().map(|name| Value::of(statement, name)).collect();
     let values: Vec<Typed<'_>> = values.iter().map(|value| (value as _, Type::UNKNOWN)).collect();
     // Executed, not queried: the driver would ask for the types of what it gives by named statements.
-    transaction.execute_typed(&sql, &values).await.map_err(refused)?;
+    connection.execute_typed(&sql, &values).await.map_err(refused)?;
+    Ok(())
+}
+
+/// Writes what the statement stands for.
+async fn write(connection: &Connection, claim: &Claim, done: StepDone<'_>) -> Result<(), Failed> {
     match done {
         StepDone::Task => {
             let ending = Ending::new(claim, &Outcome::Completed);
-            finish::finish(&[&ending], &**transaction).await?;
+            finish::finish(&[&ending], &***connection).await.map(drop)
         }
         StepDone::Step(name) => {
+            let (seq, route, token) = (claim.event.seq, &*claim.route, rows::token(claim.token));
             let (state, result) = (StepState::Done.as_str(), None::<&str>);
             let parameters: [Typed<'_>; 6] = [
                 (&seq, Type::INT8),
@@ -92,11 +108,10 @@ async fn write(
                 (&state, Type::TEXT),
                 (&result, Type::TEXT),
             ];
-            let recorded = transaction.query_typed(include_str!("record_step.sql"), &parameters);
-            recorded.await?;
+            connection.query_typed(include_str!("record_step.sql"), &parameters).await?;
+            Ok(())
         }
     }
-    Ok(number)
 }
 
 /// Prepares the statement and says what is wrong with it.

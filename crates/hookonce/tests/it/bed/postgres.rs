@@ -8,7 +8,6 @@ use tokio_postgres::{NoTls, SimpleQueryMessage};
 /// Where the tests' server is; `scripts/servers.sh` starts it and says so.
 const SERVER: &str = "HOOKONCE_TEST_POSTGRES";
 /// And the `PgBouncer` in front of it, in transaction mode.
-#[allow(dead_code, reason = "a benchmark that uses this file needs no pooler")]
 const BOUNCER: &str = "HOOKONCE_TEST_PGBOUNCER";
 
 /// A database that goes when it is dropped.
@@ -28,7 +27,6 @@ impl Database {
     }
 
     /// Its address through `PgBouncer`.
-    #[allow(dead_code, reason = "a benchmark that uses this file needs no pooler")]
     pub(crate) fn pooled_url(&self) -> String {
         format!("{}/{}", address(BOUNCER), self.name)
     }
@@ -69,7 +67,6 @@ impl Connection {
     }
 
     /// The first column of each row.
-    #[allow(dead_code, reason = "a benchmark that uses this file asks nothing")]
     pub(crate) fn texts(&self, sql: &str) -> Vec<String> {
         self.try_run(sql).unwrap()
     }

@@ -62,12 +62,14 @@ begin
     join hookonce.events e on e.seq = next.seq
     where next.lane_id = w.lane_id
       and next.route = any(candidates.routes)
-      and not exists (
-        select 1
+      -- Not `exists`, which could become a join that reads every head there is.
+      and (
+        select h.seq
         from hookonce.tasks h
         where h.lane_id = w.lane_id
-          and h.lane_id is not null and (h.state = 'claimed' or h.due_at is not null)
-      )
+          and (h.state = 'claimed' or h.due_at is not null)
+        limit 1
+      ) is null
     limit candidates.wide
   )
   select c.seq, c.route, c.lane_id

@@ -8,6 +8,7 @@ language plpgsql
 set plan_cache_mode = force_generic_plan
 set jit = off
 set enable_seqscan = off
+set enable_bitmapscan = off
 as $$
 begin
   insert into hookonce.arrivals (seq, at, n, mismatch, element)

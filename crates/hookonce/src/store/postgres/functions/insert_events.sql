@@ -16,6 +16,7 @@ language plpgsql
 set plan_cache_mode = force_generic_plan
 set jit = off
 set enable_seqscan = off
+set enable_bitmapscan = off
 set enable_nestloop = off
 as $$
 declare

@@ -33,24 +33,22 @@ begin
   select distinct l.lane_id
   from lanes l
   where l.n > 1
-    and exists (
-      select 1
+    -- Not `exists`, which could become a join that reads every task that waits.
+    and (
+      select w.seq
       from hookonce.tasks w
       where w.lane_id = l.lane_id
         and w.state = 'pending' and w.due_at is null
         and w.route = any(repair.routes)
-    )
-    and not exists (
-      select 1
+      limit 1
+    ) is not null
+    and (
+      select h.seq
       from hookonce.tasks h
       where h.lane_id = l.lane_id
-        and h.lane_id is not null and (h.state = 'claimed' or h.due_at is not null)
-    )
-    and not exists (
-      select 1
-      from hookonce.wakes k
-      where k.lane_id = l.lane_id
-    );
+        and (h.state = 'claimed' or h.due_at is not null)
+      limit 1
+    ) is null;
 end
 $$;
 
