@@ -7,7 +7,7 @@
 #![allow(clippy::print_stderr, reason = "a long run shows how far it is, and its seed")]
 
 mod backup;
-mod chance;
+pub(crate) mod chance;
 mod claims;
 mod copies;
 mod disk;
@@ -16,7 +16,7 @@ mod moving;
 mod nodes;
 mod poison;
 mod rounds;
-mod sender;
+pub(crate) mod sender;
 mod shop;
 mod shutdown;
 mod sink;

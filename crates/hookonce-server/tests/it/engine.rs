@@ -8,9 +8,13 @@ use std::path::{Path, PathBuf};
 #[allow(dead_code, reason = "the library's tests ask more of it")]
 mod postgres;
 
-pub(crate) use postgres::Database;
+#[path = "../../../hookonce/tests/it/bed/server.rs"]
+#[expect(dead_code, reason = "the library's tests ask more of it")]
+mod server;
 
-use postgres::Connection;
+pub(crate) use postgres::{Connection, Database};
+pub(crate) use server::Server as Postgres;
+
 use serde_json::Value;
 
 /// Makes two tests of each function: on SQLite, and on PostgreSQL.

@@ -33,4 +33,5 @@ mod cases;
 
 mod crash;
 
+mod chaos;
 mod khata;

@@ -16,6 +16,7 @@ mod facts;
 mod fate;
 mod finish;
 mod functions;
+mod held;
 mod insert;
 mod listen;
 mod migrate;

@@ -2,6 +2,7 @@
 
 mod bouncer;
 mod breaking;
+mod locked;
 mod plans;
 mod pool;
 mod tls;

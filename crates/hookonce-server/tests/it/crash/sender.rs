@@ -8,29 +8,29 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
 /// The secret that requests are signed with.
-pub(super) const SECRET: &str = "app secret";
+pub(crate) const SECRET: &str = "app secret";
 
 /// How long an answer may take: longer than any that the program promises.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// One message of a conversation.
 #[derive(Debug, Clone)]
-pub(super) struct Message {
+pub(crate) struct Message {
     /// Its id at the sender.
-    pub(super) id: String,
+    pub(crate) id: String,
     /// Who wrote it: the conversation.
-    pub(super) from: u64,
-    pub(super) text: &'static str,
+    pub(crate) from: u64,
+    pub(crate) text: &'static str,
 }
 
 impl Message {
-    pub(super) fn new(id: impl Into<String>, from: u64) -> Self {
+    pub(crate) fn new(id: impl Into<String>, from: u64) -> Self {
         Self { id: id.into(), from, text: "hello" }
     }
 }
 
 /// A request with these messages, as Meta writes it.
-pub(super) fn body(messages: &[Message]) -> String {
+pub(crate) fn body(messages: &[Message]) -> String {
     let message = |message: &Message| {
         let Message { id, from, text } = message;
         format!(
@@ -45,27 +45,27 @@ pub(super) fn body(messages: &[Message]) -> String {
 
 /// What a request was answered.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     /// The head, in lower case.
-    pub(super) head: String,
-    pub(super) body: String,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 /// One connection to the server; opened with the first request.
-pub(super) struct Sender {
+pub(crate) struct Sender {
     at: String,
     stream: Option<TcpStream>,
 }
 
 impl Sender {
     /// Of the server with this URL.
-    pub(super) fn new(url: &str) -> Self {
+    pub(crate) fn new(url: &str) -> Self {
         Self { at: url.strip_prefix("http://").unwrap().to_owned(), stream: None }
     }
 
     /// Posts a signed request and reads the whole answer.
-    pub(super) fn post(&mut self, body: &str) -> io::Result<Answer> {
+    pub(crate) fn post(&mut self, body: &str) -> io::Result<Answer> {
         let mut mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
         mac.update(body.as_bytes());
         let tag = hex::encode(mac.finalize().into_bytes());
@@ -79,7 +79,7 @@ impl Sender {
     }
 
     /// Asks for a page.
-    pub(super) fn get(&mut self, path: &str) -> io::Result<Answer> {
+    pub(crate) fn get(&mut self, path: &str) -> io::Result<Answer> {
         self.ask(&format!("GET {path} HTTP/1.1\r\nhost: {}\r\n\r\n", self.at))
     }
 
@@ -106,7 +106,7 @@ fn read_answer(stream: &mut TcpStream) -> io::Result<Answer> {
 }
 
 /// Reads up to the end of a head; gives it, and what has arrived behind it.
-pub(super) fn read_head(stream: &mut TcpStream) -> io::Result<(String, Vec<u8>)> {
+pub(crate) fn read_head(stream: &mut TcpStream) -> io::Result<(String, Vec<u8>)> {
     let mut bytes = vec![];
     loop {
         if let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -122,7 +122,7 @@ pub(super) fn read_head(stream: &mut TcpStream) -> io::Result<(String, Vec<u8>)>
 }
 
 /// The value of a header in a head.
-pub(super) fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+pub(crate) fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     let mut lines = head.lines().filter_map(|line| line.split_once(':'));
     lines.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
 }

@@ -4,7 +4,7 @@ use tokio_postgres::Transaction;
 use tokio_postgres::types::Type;
 
 use super::PostgresStore;
-use super::error::Failed;
+use super::error::{Failed, Tries};
 use super::fate::{self, Number};
 use super::finish::{self, Ending};
 use super::pool::{Pool, Typed};
@@ -68,13 +68,21 @@ where
     F: AsyncFnOnce(&Transaction<'_>) -> Result<(), StoreError>,
 {
     let mut connection = pool.get().await?;
-    let transaction = connection.transaction().await?;
     let (seq, route, token) = (claim.event.seq, &*claim.route, rows::token(claim.token));
     let parameters: [Typed<'_>; 3] =
         [(&seq, Type::INT8), (&route, Type::TEXT), (&token, Type::UUID)];
-    let held = transaction.query_typed(include_str!("holds.sql"), &parameters).await;
-    let held = held.map_err(Failed::from)?;
-    let number = Number::of(held.first().ok_or(StoreError::Lost)?)?;
+    let mut tries = Tries::default();
+    let (transaction, number) = loop {
+        let transaction = connection.transaction().await?;
+        let held = transaction.query_typed(include_str!("holds.sql"), &parameters).await;
+        match held.map_err(Failed::from) {
+            Ok(held) => break (transaction, Number::of(held.first().ok_or(StoreError::Lost)?)?),
+            Err(failed) if failed.is_a_lock() && tries.next().await => {
+                transaction.rollback().await.map_err(Failed::from)?;
+            }
+            Err(failed) => return Err(failed.into()),
+        }
+    };
     effect(&transaction).await?;
     let ending = Ending::new(claim, &Outcome::Completed);
     finish::finish(&[&ending], &*transaction).await?;

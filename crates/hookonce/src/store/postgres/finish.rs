@@ -1,6 +1,6 @@
 //! Every write after a claim, each of them only while the claim's token holds.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -116,7 +116,9 @@ pub(super) fn start_finishes(
                     // An answer may have been lost, and not the claim. What had to be waited for is
                     // seen now.
                     let ends: Vec<End<'_>> = endings.iter().map(|ending| ending.end()).collect();
-                    held.extend(ended(&ends, &**connection).await?);
+                    held.extend(
+                        ended(&ends, &**connection).await?.into_iter().map(|task| (task, true)),
+                    );
                 }
                 Ok(held)
             });
@@ -128,11 +130,15 @@ pub(super) fn start_finishes(
     })
 }
 
+/// The tasks whose tokens hold, and whether what was asked for was done. Where it was not, somebody's open
+/// transaction has locked the task.
+type Held = HashMap<(i64, String), bool>;
+
 /// Writes how claims end, and gives those whose tokens held.
 pub(super) async fn finish(
     endings: &[&Ending],
     connection: &impl GenericClient,
-) -> Result<HashSet<(i64, String)>, Failed> {
+) -> Result<Held, Failed> {
     let seqs: Vec<i64> = endings.iter().map(|ending| ending.seq).collect();
     let routes: Vec<&str> = endings.iter().map(|ending| &*ending.route).collect();
     let tokens: Vec<Uuid> = endings.iter().map(|ending| ending.token).collect();
@@ -151,7 +157,7 @@ pub(super) async fn finish(
         (&holds, Type::BOOL_ARRAY),
         (&reaped, Type::BOOL_ARRAY),
     ];
-    tasks(&connection.query_typed(include_str!("finish.sql"), &parameters).await?)
+    held_tasks(&connection.query_typed(include_str!("finish.sql"), &parameters).await?)
 }
 
 /// Starts what extends leases, on a connection of its own.
@@ -169,10 +175,7 @@ pub(super) fn start_extends(
     })
 }
 
-async fn extend(
-    pool: &Pool,
-    batch: &[Ask<(Claim, Duration), ()>],
-) -> Result<HashSet<(i64, String)>, Failed> {
+async fn extend(pool: &Pool, batch: &[Ask<(Claim, Duration), ()>]) -> Result<Held, Failed> {
     let claims = || batch.iter().map(|ask| &ask.what);
     let seqs: Vec<i64> = claims().map(|(claim, _)| claim.event.seq).collect();
     let routes: Vec<&str> = claims().map(|(claim, _)| &*claim.route).collect();
@@ -185,13 +188,13 @@ async fn extend(
         (&leases, Type::FLOAT8_ARRAY),
     ];
     let connection = pool.for_leases().await?;
-    tasks(&connection.query_typed(include_str!("extend.sql"), &parameters).await?)
+    held_tasks(&connection.query_typed(include_str!("extend.sql"), &parameters).await?)
 }
 
 /// Tells everybody who asked whether their token held.
 fn tell<T>(
     batch: Vec<Ask<T, ()>>,
-    held: Result<HashSet<(i64, String)>, StoreError>,
+    held: Result<Held, StoreError>,
     task: impl Fn(&T) -> (i64, String),
 ) {
     let message = held.as_ref().err().map(ToString::to_string);
@@ -199,8 +202,13 @@ fn tell<T>(
     for ask in batch {
         let answer = match &message {
             Some(message) => Err(StoreError::unavailable(message.clone())),
-            None if held.contains(&task(&ask.what)) => Ok(()),
-            None => Err(StoreError::Lost),
+            None => match held.get(&task(&ask.what)) {
+                Some(true) => Ok(()),
+                Some(false) => Err(StoreError::unavailable(
+                    "somebody's open transaction holds the task: it is written once that has ended",
+                )),
+                None => Err(StoreError::Lost),
+            },
         };
         ask.answer(answer);
     }
@@ -208,6 +216,11 @@ fn tell<T>(
 
 fn tasks(found: &[Row]) -> Result<HashSet<(i64, String)>, Failed> {
     let task = |row: &Row| Ok((row.try_get(0)?, row.try_get(1)?));
+    found.iter().map(task).collect::<Result<_, tokio_postgres::Error>>().map_err(Failed::from)
+}
+
+fn held_tasks(found: &[Row]) -> Result<Held, Failed> {
+    let task = |row: &Row| Ok(((row.try_get(0)?, row.try_get(1)?), row.try_get(2)?));
     found.iter().map(task).collect::<Result<_, tokio_postgres::Error>>().map_err(Failed::from)
 }
 

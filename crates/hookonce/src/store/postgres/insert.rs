@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::batch::{Ask, Batcher};
 use super::error::{Failed, again};
 use super::fate::{self, Number};
+use super::held::Held;
 use super::pool::{Connection, Pool, Typed};
 use super::rows;
 use super::time::Time;
@@ -33,7 +34,7 @@ const TOO_OLD: &str = "too old to be proven new: the key of an event of this age
 pub(in crate::store) const REFUSED: &str =
     "the database refused the event: its payload is kept as base64";
 
-type Request = Ask<Vec<NewEvent>, Vec<Arrival>>;
+pub(super) type Request = Ask<Vec<NewEvent>, Vec<Arrival>>;
 
 /// Starts what stores events.
 pub(super) fn start(
@@ -41,19 +42,53 @@ pub(super) fn start(
     pool: &Arc<Pool>,
     due: &Arc<Notify>,
 ) -> Batcher<Vec<NewEvent>, Vec<Arrival>> {
+    let (alone, woken) = (pool.clone(), due.clone());
+    let held = Held::start(running, move |held: Held, request| {
+        let (pool, due) = (alone.clone(), woken.clone());
+        async move {
+            store_held(&pool, &held, request).await;
+            due.notify_one();
+        }
+    });
     let (pool, due) = (pool.clone(), due.clone());
     Batcher::start(running, WIDTH, move |batch: Vec<Request>| {
-        let (pool, due) = (pool.clone(), due.clone());
+        let (pool, due, held) = (pool.clone(), due.clone(), held.clone());
         async move {
-            let batch = batch.into_iter().filter(|ask| !ask.is_abandoned()).collect();
-            store(&pool, batch).await;
+            let waiting = batch.into_iter().filter(|ask| !ask.is_abandoned());
+            let (apart, batch): (Vec<_>, Vec<_>) = waiting.partition(|ask| held.knows(ask));
+            for ask in apart {
+                held.put(ask);
+            }
+            store(&pool, &held, batch).await;
             due.notify_one();
         }
     })
 }
 
+/// Stores a request alone, one of whose keys somebody's open transaction is storing.
+async fn store_held(pool: &Pool, held: &Held, request: Request) {
+    let mut alone = vec![request];
+    match store_all(pool, &alone, include_str!("begin_insert_held.sql")).await {
+        Ok(mut answers) => {
+            let request = alone.remove(0);
+            held.forget(&request);
+            request.answer(Ok(answers.remove(0)));
+        }
+        Err(Broken::OnData) => store_refused(pool, alone).await,
+        Err(Broken::OnLock) => {
+            let message = "somebody's open transaction is storing the same event: it can be stored \
+                           once that has ended";
+            alone.remove(0).answer(Err(StoreError::unavailable(message)));
+        }
+        Err(Broken::On(error)) => alone.remove(0).answer(Err(error)),
+    }
+}
+
 /// Stores the events of requests; those that a batch breaks on are stored alone.
-async fn store(pool: &Pool, mut batch: Vec<Request>) {
+async fn store(pool: &Pool, held: &Held, mut batch: Vec<Request>) {
+    if batch.is_empty() {
+        return;
+    }
     for ask in &mut batch {
         for event in &mut ask.what {
             // No text of the server's can hold it.
@@ -62,19 +97,20 @@ async fn store(pool: &Pool, mut batch: Vec<Request>) {
             }
         }
     }
-    match store_all(pool, &batch).await {
+    match store_all(pool, &batch, include_str!("begin_insert.sql")).await {
         Ok(answers) => {
             for (ask, answer) in batch.into_iter().zip(answers) {
                 ask.answer(Ok(answer));
             }
         }
-        Err(Broken::OnOne) if batch.len() > 1 => {
+        Err(Broken::OnData | Broken::OnLock) if batch.len() > 1 => {
             // Halved, so that many good ones don't wait for one that is stuck.
             let rest = batch.split_off(batch.len() / 2);
-            Box::pin(store(pool, batch)).await;
-            Box::pin(store(pool, rest)).await;
+            Box::pin(store(pool, held, batch)).await;
+            Box::pin(store(pool, held, rest)).await;
         }
-        Err(Broken::OnOne) => store_refused(pool, batch).await,
+        Err(Broken::OnData) => store_refused(pool, batch).await,
+        Err(Broken::OnLock) => batch.into_iter().for_each(|ask| held.put(ask)),
         Err(Broken::On(error)) => {
             let message = error.to_string();
             for ask in batch {
@@ -84,8 +120,8 @@ async fn store(pool: &Pool, mut batch: Vec<Request>) {
     }
 }
 
-/// Stores the events of one request that the server refuses for its data or that waits for a key: the
-/// events that it refuses are found one by one.
+/// Stores the events of one request that the server refuses for its data: the events that it refuses are
+/// found one by one.
 async fn store_refused(pool: &Pool, batch: Vec<Request>) {
     for mut ask in batch {
         for event in &mut ask.what {
@@ -97,7 +133,7 @@ async fn store_refused(pool: &Pool, batch: Vec<Request>) {
             }
         }
         let plan = Plan::of(&[&ask.what]);
-        let stored = again!(insert(pool, &plan).await);
+        let stored = again!(insert(pool, &plan, include_str!("begin_insert_held.sql")).await);
         ask.answer(stored.map(|mut answers| answers.remove(0)));
     }
 }
@@ -106,7 +142,7 @@ async fn store_refused(pool: &Pool, batch: Vec<Request>) {
 async fn try_alone(pool: &Pool, event: &[NewEvent]) -> Result<(), Failed> {
     let plan = Plan::of(&[event]);
     let connection = pool.get().await?;
-    connection.begin("begin").await?;
+    connection.begin(include_str!("begin_insert_held.sql")).await?;
     let tried = insert_events(&connection, &plan).await;
     connection.end("rollback").await?;
     tried.map(drop)
@@ -114,24 +150,27 @@ async fn try_alone(pool: &Pool, event: &[NewEvent]) -> Result<(), Failed> {
 
 /// Why a batch could not be stored.
 enum Broken {
-    /// On one of its requests.
-    OnOne,
+    /// On the data of one of its requests.
+    OnData,
+    /// On a key that somebody's open transaction is storing.
+    OnLock,
     /// On what concerns all.
     On(StoreError),
 }
 
-async fn store_all(pool: &Pool, batch: &[Request]) -> Result<Vec<Vec<Arrival>>, Broken> {
+async fn store_all(
+    pool: &Pool,
+    batch: &[Request],
+    begin: &str,
+) -> Result<Vec<Vec<Arrival>>, Broken> {
     let requests: Vec<&[NewEvent]> = batch.iter().map(|ask| &*ask.what).collect();
     let plan = Plan::of(&requests);
-    let stored = again!(match insert(pool, &plan).await {
-        Err(failed) if failed.is_of_the_data() || failed.is_a_lock() => Ok(None),
-        stored => stored.map(Some),
+    let stored = again!(match insert(pool, &plan, begin).await {
+        Err(failed) if failed.is_of_the_data() => Ok(Err(Broken::OnData)),
+        Err(failed) if failed.is_a_lock() => Ok(Err(Broken::OnLock)),
+        stored => stored.map(Ok),
     });
-    match stored {
-        Ok(Some(answers)) => Ok(answers),
-        Ok(None) => Err(Broken::OnOne),
-        Err(error) => Err(Broken::On(error)),
-    }
+    stored.unwrap_or_else(|error| Err(Broken::On(error)))
 }
 
 /// What a batch is to store.
@@ -152,10 +191,10 @@ impl<'a> Plan<'a> {
 }
 
 /// Stores the events of several requests in one transaction.
-async fn insert(pool: &Pool, plan: &Plan<'_>) -> Result<Vec<Vec<Arrival>>, Failed> {
+async fn insert(pool: &Pool, plan: &Plan<'_>, begin: &str) -> Result<Vec<Vec<Arrival>>, Failed> {
     let connection = pool.get().await?;
     let inserted = async {
-        let begin = connection.begin("begin");
+        let begin = connection.begin(begin);
         let ((), (number, known)) = tokio::try_join!(begin, insert_events(&connection, plan))?;
         let (answers, further) = judge(plan, &known);
         further.write(&connection).await?;

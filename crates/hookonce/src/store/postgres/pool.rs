@@ -296,6 +296,12 @@ impl Transaction<'_> {
         self.is_open.store(false, Ordering::Relaxed);
         Ok(())
     }
+
+    pub(super) async fn rollback(self) -> Result<(), tokio_postgres::Error> {
+        self.inner.rollback().await?;
+        self.is_open.store(false, Ordering::Relaxed);
+        Ok(())
+    }
 }
 
 impl DerefMut for Transaction<'_> {

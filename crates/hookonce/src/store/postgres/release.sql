@@ -1,12 +1,13 @@
 -- claimed → pending, due after a while, while the token holds: this attempt doesn't count. An attempt
--- is written down where something was run, in place of an earlier release of it.
+-- is written down where something was run, in place of an earlier release of it. Fails at once where
+-- somebody's open transaction has locked the task.
 with held as (
   select seq, route, run, epoch, attempt, worker, claimed_at
   from hookonce.tasks
   where seq = $1
     and route = $2
     and state = 'claimed' and token = $3
-  for update
+  for update nowait
 ),
 earlier as (
   delete from hookonce.attempts a

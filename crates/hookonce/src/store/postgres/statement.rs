@@ -39,9 +39,9 @@ pub(super) async fn finish_with(
 ) -> Result<(), StoreError> {
     again!({
         let connection = pool.get().await?;
-        let begin = connection.begin("begin");
-        let ((), number) = tokio::try_join!(begin, holds(&connection, claim))?;
         let run = async {
+            let begin = connection.begin("begin");
+            let ((), number) = tokio::try_join!(begin, holds(&connection, claim))?;
             let number = number.ok_or(StoreError::Lost)?;
             run(&connection, statement).await?;
             Ok(number)

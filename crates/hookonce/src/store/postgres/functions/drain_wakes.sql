@@ -1,5 +1,5 @@
 -- Gives lanes that may have no head their next one, up to so many; a lane that somebody else is at stays
--- woken.
+-- woken, and so does one whose next task somebody has locked.
 create or replace function hookonce.drain_wakes(most bigint) returns void
 language plpgsql
 -- Planned while the tables may be empty, and kept when they are not: there is one way to each row.
@@ -47,10 +47,8 @@ begin
     )
   );
 
-  update hookonce.tasks t
-  set due_at = hookonce.clock()
-  from (
-    select next.seq, next.route
+  with heads as (
+    select next.lane_id, next.seq, next.route
     from unnest(lanes) as w (lane_id)
     cross join lateral (
       -- In the order of the one index that has it: no other finds the first without the others.
@@ -69,11 +67,26 @@ begin
           and (h.state = 'claimed' or h.due_at is not null)
         limit 1
       ) is null
-  ) heads
-  where t.seq = heads.seq
-    and t.route = heads.route
+  ),
+  free as (
+    select t.seq, t.route
+    from heads h
+    join hookonce.tasks t on t.seq = h.seq and t.route = h.route
     -- Said so that no index but the key's is thought to find it.
-    and t.state is not distinct from 'pending' and t.due_at is null;
+    where t.state is not distinct from 'pending' and t.due_at is null
+    for update of t skip locked
+  ),
+  left_woken as (
+    insert into hookonce.wakes (lane_id)
+    select h.lane_id
+    from heads h
+    where not exists (select from free f where f.seq = h.seq and f.route = h.route)
+  )
+  update hookonce.tasks t
+  set due_at = hookonce.clock()
+  from free f
+  where t.seq = f.seq
+    and t.route = f.route;
 end
 $$;
 

@@ -1,10 +1,11 @@
 -- claimed → completed, pending or dead, while the tokens hold: writes down the attempts, passes the
--- lanes on and counts, all in one. Gives the tasks whose tokens held.
+-- lanes on and counts, all in one. Gives the tasks whose tokens hold, and whether it was done: what
+-- somebody's open transaction has locked is not waited for.
 create or replace function hookonce.finish_tasks(
   seqs bigint[], routes text[], tokens uuid[], outcomes text[], errors text[],
   afters double precision[], holds boolean[], reaped boolean[]
 )
-returns table (seq bigint, route text)
+returns table (seq bigint, route text, is_done boolean)
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set jit = off
@@ -31,7 +32,7 @@ begin
     -- Said so that no index but the key's is thought to find it.
     where t.state is not distinct from 'claimed' and t.token is not distinct from g.token
     order by t.seq, t.route
-    for update of t
+    for update of t skip locked
   ),
   written as (
     insert into hookonce.attempts (
@@ -65,23 +66,29 @@ begin
     from held
     where outcome <> 'retry'
     group by source, outcome
+  ),
+  ended as (
+    update hookonce.tasks t
+    set state = case h.outcome when 'retry' then 'pending' else h.outcome end,
+      due_at = case
+        when h.outcome = 'retry' then hookonce.clock() + h.after * interval '1 second'
+        when h.outcome = 'dead' and h.holds and t.lane_id is not null then hookonce.clock()
+      end,
+      error = h.error,
+      finished_at = case when h.outcome <> 'retry' then hookonce.clock() end,
+      token = null,
+      lease_until = null,
+      claimed_at = null,
+      worker = null
+    from held h
+    where t.seq = h.seq
+      and t.route = h.route
+    returning t.seq, t.route
   )
-  update hookonce.tasks t
-  set state = case h.outcome when 'retry' then 'pending' else h.outcome end,
-    due_at = case
-      when h.outcome = 'retry' then hookonce.clock() + h.after * interval '1 second'
-      when h.outcome = 'dead' and h.holds and t.lane_id is not null then hookonce.clock()
-    end,
-    error = h.error,
-    finished_at = case when h.outcome <> 'retry' then hookonce.clock() end,
-    token = null,
-    lease_until = null,
-    claimed_at = null,
-    worker = null
-  from held h
-  where t.seq = h.seq
-    and t.route = h.route
-  returning t.seq, t.route;
+  select t.seq, t.route, exists (select from ended e where e.seq = t.seq and e.route = t.route)
+  from unnest(seqs, routes, tokens) as g (seq, route, token)
+  join hookonce.tasks t on t.seq = g.seq and t.route = g.route
+  where t.state is not distinct from 'claimed' and t.token is not distinct from g.token;
 end
 $$;
 

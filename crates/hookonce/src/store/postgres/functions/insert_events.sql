@@ -23,8 +23,7 @@ declare
   pruned_until timestamptz;
   new_ids uuid[];
 begin
-  -- Nobody's open transaction holds a batch up for long, and what it commits is durable.
-  perform set_config('lock_timeout', '500ms', true);
+  -- What a batch commits is durable.
   if current_setting('synchronous_commit') in ('off', 'local') then
     perform set_config('synchronous_commit', 'on', true);
   end if;

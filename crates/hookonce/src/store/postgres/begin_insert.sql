@@ -1,0 +1,3 @@
+-- Begins a batch of events: nobody's open transaction holds it up for long.
+begin;
+set local lock_timeout = '50ms'
