@@ -20,6 +20,7 @@ pub(crate) mod sender;
 mod shop;
 mod shutdown;
 mod sink;
+mod workers;
 
 use std::time::{Duration, Instant};
 
