@@ -92,6 +92,8 @@ need strace strace
 need_postgres
 need pgbouncer pgbouncer
 need python3 python3
+# Some nodes run under clocks that are wrong.
+need faketime faketime
 need_component fmt rustfmt
 need_component clippy clippy
 
