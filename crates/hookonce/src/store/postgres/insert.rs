@@ -54,7 +54,9 @@ pub(super) fn start(
         async move {
             let waiting = batch.into_iter().filter(|ask| !ask.is_abandoned());
             let (apart, batch): (Vec<_>, Vec<_>) = waiting.partition(|ask| held.knows(ask));
-            apart.into_iter().for_each(|ask| held.put(ask));
+            for ask in apart {
+                held.put(ask);
+            }
             store(&pool, &held, batch).await;
             due.notify_one();
         }
@@ -106,7 +108,11 @@ async fn store(pool: &Pool, held: &Held, mut batch: Vec<Request>) {
             Box::pin(store(pool, held, rest)).await;
         }
         Err(Broken::OnData) => store_refused(pool, batch).await,
-        Err(Broken::OnLock) => batch.into_iter().for_each(|ask| held.put(ask)),
+        Err(Broken::OnLock) => {
+            for ask in batch {
+                held.put(ask);
+            }
+        }
         Err(Broken::On(error)) => {
             let message = error.to_string();
             for ask in batch {
