@@ -103,6 +103,8 @@ need python3 python3
 need node nodejs
 need npm npm
 need_venv
+# Some nodes run under clocks that are wrong.
+need faketime faketime
 need_component fmt rustfmt
 need_component clippy clippy
 

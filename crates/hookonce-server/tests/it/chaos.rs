@@ -13,4 +13,5 @@ mod history;
 mod load;
 mod network;
 mod nodes;
+mod open;
 mod troubles;

@@ -20,6 +20,7 @@ mod held;
 mod insert;
 mod listen;
 mod migrate;
+mod new_task;
 mod passfile;
 mod pool;
 mod prune;

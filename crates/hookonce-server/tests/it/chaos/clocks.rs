@@ -37,12 +37,12 @@ fn a_node_whose_clock_is_wrong_or_steps_takes_no_lease_early_and_loses_none() {
                 scope.spawn(move || load::post(nodes, name, random, is_over))
             })
             .collect();
-        wait(&nodes);
+        work(&nodes);
         // Those that are wrong step across the right time, and the right one away from it.
         for (clock, shift) in clocks.iter().zip(["-600", "+600", "+600"]) {
             set(clock, shift);
         }
-        wait(&nodes);
+        work(&nodes);
         is_over.store(true, Ordering::Relaxed);
         for sender in senders {
             sent.add(sender.join().unwrap());
@@ -93,7 +93,7 @@ fn a_claim_is_taken_over_after_its_lease_whatever_the_other_nodes_clocks_say() {
 }
 
 /// Waits for a while in which every node does its work.
-fn wait(nodes: &Nodes) {
+fn work(nodes: &Nodes) {
     let (sql, until) = (nodes.sql(), Instant::now() + WHILE);
     let handled = || sql.texts("select count(*) from ledger")[0].parse::<u64>().unwrap();
     let before = handled();

@@ -104,11 +104,16 @@ scheme = "meta"
 secrets = ["{SECRET}"]
 [[routes]]
 name = "books"
+kinds = ["message.*"]
 steps = ["ledger"]
 lease = "{LEASE}"
 max_attempts = 1000
 retry_min = "50ms"
 retry_max = "200ms"
+[[routes]]
+name = "outside"
+kinds = ["outside.*"]
+worker = "external"
 [sinks.ledger]
 type = "sql"
 statement = """

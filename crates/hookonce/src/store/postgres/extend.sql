@@ -18,7 +18,7 @@ extended as (
     and t.route = h.route
   returning t.seq, t.route
 )
-select t.seq, t.route, exists (select from extended e where e.seq = t.seq and e.route = t.route)
+select t.seq, t.route, (t.seq, t.route) in (select e.seq, e.route from extended e)
 from unnest($1::bigint[], $2::text[], $3::uuid[]) as g (seq, route, token)
 join hookonce.tasks t on t.seq = g.seq and t.route = g.route
 where t.state is not distinct from 'claimed' and t.token is not distinct from g.token

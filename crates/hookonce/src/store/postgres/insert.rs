@@ -3,10 +3,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
-use tokio_postgres::GenericClient;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
@@ -14,11 +12,11 @@ use super::batch::{Ask, Batcher};
 use super::error::{Failed, again};
 use super::fate::{self, Number};
 use super::held::Held;
-use super::pool::{Connection, Pool, Typed};
+use super::pool::{Connection, Pool};
 use super::rows;
 use super::time::Time;
 use crate::element;
-use crate::event::{EventId, Lane, NewEvent, Priority};
+use crate::event::{EventId, Lane, NewEvent};
 use crate::store::{Arrival, StoreError};
 use crate::task::{NewTask, lane_id};
 
@@ -28,7 +26,7 @@ const WIDTH: usize = 2;
 const KEPT: usize = 3;
 
 /// Why a task is dead on arrival whose event may have been stored before its key was pruned.
-const TOO_OLD: &str = "too old to be proven new: the key of an event of this age may have been \
+pub(super) const TOO_OLD: &str = "too old to be proven new: the key of an event of this age may have been \
                        pruned; replay it if it was never handled";
 /// Why a task is dead on arrival whose event the database does not take as it is.
 pub(in crate::store) const REFUSED: &str =
@@ -110,7 +108,11 @@ async fn store(pool: &Pool, held: &Held, mut batch: Vec<Request>) {
             Box::pin(store(pool, held, rest)).await;
         }
         Err(Broken::OnData) => store_refused(pool, batch).await,
-        Err(Broken::OnLock) => batch.into_iter().for_each(|ask| held.put(ask)),
+        Err(Broken::OnLock) => {
+            for ask in batch {
+                held.put(ask);
+            }
+        }
         Err(Broken::On(error)) => {
             let message = error.to_string();
             for ask in batch {
@@ -361,73 +363,4 @@ impl<'a> Further<'a> {
             .await?;
         Ok(())
     }
-}
-
-/// A task on its way into the store.
-pub(super) struct NewTaskRow<'a> {
-    pub(super) seq: i64,
-    pub(super) route: &'a str,
-    pub(super) id: Uuid,
-    pub(super) source: &'a str,
-    pub(super) lane_id: Option<Uuid>,
-    pub(super) priority: i16,
-    pub(super) max_attempts: i32,
-    /// Why it is dead on arrival, if it is.
-    pub(super) error: Option<&'static str>,
-}
-
-/// Stores tasks and wakes their lanes; gives the numbers of the events of those that were not there.
-pub(super) async fn write_tasks(
-    connection: &impl GenericClient,
-    tasks: &[NewTaskRow<'_>],
-) -> Result<Vec<i64>, Failed> {
-    let seqs: Vec<i64> = tasks.iter().map(|task| task.seq).collect();
-    let routes: Vec<&str> = tasks.iter().map(|task| task.route).collect();
-    let ids: Vec<Uuid> = tasks.iter().map(|task| task.id).collect();
-    let sources: Vec<&str> = tasks.iter().map(|task| task.source).collect();
-    let lanes: Vec<Option<Uuid>> = tasks.iter().map(|task| task.lane_id).collect();
-    let priorities: Vec<i16> = tasks.iter().map(|task| task.priority).collect();
-    let most: Vec<i32> = tasks.iter().map(|task| task.max_attempts).collect();
-    let errors: Vec<Option<&str>> = tasks.iter().map(|task| task.error).collect();
-    let parameters: [Typed<'_>; 8] = [
-        (&seqs, Type::INT8_ARRAY),
-        (&routes, Type::TEXT_ARRAY),
-        (&ids, Type::UUID_ARRAY),
-        (&sources, Type::TEXT_ARRAY),
-        (&lanes, Type::UUID_ARRAY),
-        (&priorities, Type::INT2_ARRAY),
-        (&most, Type::INT4_ARRAY),
-        (&errors, Type::TEXT_ARRAY),
-    ];
-    let stored = connection.query_typed(include_str!("insert_task.sql"), &parameters);
-    let alive = tasks.iter().filter(|task| task.error.is_none());
-    let woken: Vec<Uuid> = alive.filter_map(|task| task.lane_id).collect();
-    let wake = async {
-        if !woken.is_empty() {
-            let parameters: [Typed<'_>; 1] = [(&woken, Type::UUID_ARRAY)];
-            connection.query_typed(include_str!("wake.sql"), &parameters).await?;
-        }
-        Ok(())
-    };
-    let (stored, ()) = tokio::try_join!(stored, wake)?;
-    Ok(stored.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?)
-}
-
-/// Why the tasks of an event are dead that the sender dates before the time up to which keys were
-/// removed, if it does.
-pub(super) fn too_old(
-    priority: Priority,
-    sent_at: Option<Timestamp>,
-    pruned_until: Option<Timestamp>,
-) -> Option<&'static str> {
-    let is_old = sent_at.is_some_and(|at| pruned_until.is_some_and(|until| at <= until));
-    (priority != Priority::History && is_old).then_some(TOO_OLD)
-}
-
-/// The sender's time up to which keys were removed.
-pub(super) async fn pruned_until(
-    connection: &impl GenericClient,
-) -> Result<Option<Timestamp>, Failed> {
-    let found = connection.query_typed(include_str!("pruned_until.sql"), &[]).await?;
-    Ok(found.first().map(|row| rows::time(row, 0)).transpose()?)
 }

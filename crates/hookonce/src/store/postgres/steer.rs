@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::error::{Failed, again};
 use super::fate;
-use super::insert::{self, NewTaskRow};
+use super::new_task::{self, NewTaskRow};
 use super::pool::{Pool, Typed};
 use super::rows;
 use crate::event::{EventId, Priority};
@@ -58,7 +58,7 @@ pub(super) async fn assign(pool: &Pool, tasks: &[(EventId, NewTask)]) -> Result<
             let one = Facts::of(row)?;
             facts.insert(one.id, one);
         }
-        let pruned_until = insert::pruned_until(&*transaction).await?;
+        let pruned_until = new_task::pruned_until(&*transaction).await?;
         // As on arrival: what can't be read, or may have been handled before its key was pruned, is
         // for a person.
         let row = |event: &'_ Facts, task: &'_ NewTask| {
@@ -66,7 +66,7 @@ pub(super) async fn assign(pool: &Pool, tasks: &[(EventId, NewTask)]) -> Result<
                 Some(UNREADABLE)
             } else {
                 let priority = Priority::from_number(event.priority.into());
-                insert::too_old(priority, event.sent_at, pruned_until)
+                new_task::too_old(priority, event.sent_at, pruned_until)
             };
             (event.lane_id(task), dead)
         };
@@ -85,7 +85,7 @@ pub(super) async fn assign(pool: &Pool, tasks: &[(EventId, NewTask)]) -> Result<
                 error,
             });
         }
-        let assigned = insert::write_tasks(&*transaction, &new).await?;
+        let assigned = new_task::write_tasks(&*transaction, &new).await?;
         let mut counts = HashMap::<(&str, &str), i64>::new();
         for event in facts.values().filter(|event| assigned.contains(&event.seq)) {
             if !event.has_tasks {

@@ -20,7 +20,7 @@ const SOON: Duration = Duration::from_millis(400);
 const TOLD: Duration = Duration::from_secs(3);
 
 /// A store with two claimed tasks, the row of one of them locked by somebody else.
-struct Place {
+struct Bench {
     bed: Bed,
     locked: Claim,
     free: Claim,
@@ -28,7 +28,7 @@ struct Place {
     _database: Database,
 }
 
-impl Place {
+impl Bench {
     async fn make() -> Self {
         let (bed, database) = Bed::postgres().await;
         bed.insert([new("a1").lane("a"), new("b1").lane("b"), new("b2").lane("b")]).await;
@@ -48,7 +48,7 @@ async fn quick<T>(work: impl Future<Output = T>) -> T {
 /// Fails when `extend.sql` or `finish_tasks` waits for a row that is locked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_locked_task_keeps_no_other_from_being_extended_and_finished() {
-    let Place { bed, locked, free, other, _database } = Place::make().await;
+    let Bench { bed, locked, free, other, _database } = Bench::make().await;
     let store = &bed.store;
     let done = Outcome::Completed;
     let (stuck, kept) = tokio::join!(
@@ -74,7 +74,7 @@ async fn a_locked_task_keeps_no_other_from_being_extended_and_finished() {
 /// Fails when `record_step.sql`, `release.sql` or `holds.sql` waits for a row that is locked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_wants_a_locked_task_is_told_soon_and_keeps_no_connection() {
-    let Place { bed, locked, free, other, _database } = Place::make().await;
+    let Bench { bed, locked, free, other, _database } = Bench::make().await;
     let store = &bed.store;
     bed.sql.run("create table ledger (id text)");
     let effect = || statement(&locked, "insert into ledger values (:id)");

@@ -80,7 +80,7 @@ begin
     insert into hookonce.wakes (lane_id)
     select h.lane_id
     from heads h
-    where not exists (select from free f where f.seq = h.seq and f.route = h.route)
+    where (h.seq, h.route) not in (select f.seq, f.route from free f)
   )
   update hookonce.tasks t
   set due_at = hookonce.clock()

@@ -85,7 +85,7 @@ begin
       and t.route = h.route
     returning t.seq, t.route
   )
-  select t.seq, t.route, exists (select from ended e where e.seq = t.seq and e.route = t.route)
+  select t.seq, t.route, (t.seq, t.route) in (select e.seq, e.route from ended e)
   from unnest(seqs, routes, tokens) as g (seq, route, token)
   join hookonce.tasks t on t.seq = g.seq and t.route = g.route
   where t.state is not distinct from 'claimed' and t.token is not distinct from g.token;
