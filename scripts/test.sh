@@ -8,7 +8,8 @@ Usage: scripts/test.sh
 
 Checks formatting, lints and documentation with warnings denied, runs every test, and builds the
 benchmarks. Needs Rust; installs what else is missing where it may (apt-get as root or with sudo
-without a password, rustup), and says what to install where it may not.
+without a password, rustup), and says what to install where it may not. The examples in other
+languages get their packages from the registries of npm, Python and Rust, under target/examples.
 
   HOOKONCE_ROUNDS=100  kills the program so often in each crash test of rounds
   HOOKONCE_SEED=N      repeats the random choices of a failed crash test
@@ -65,6 +66,12 @@ need_postgres() {
     as_root rm -f "$settings/hookonce-tests.conf"
 }
 
+# Installs what `python3 -m venv` needs, which Debian has in a package of its own.
+need_venv() {
+    if python3 -c 'import ensurepip, venv' 2>/dev/null; then return; fi
+    need ensurepip python3-venv
+}
+
 # Adds a component of the toolchain unless cargo has its command.
 need_component() {
     local command=$1 component=$2
@@ -92,6 +99,10 @@ need strace strace
 need_postgres
 need pgbouncer pgbouncer
 need python3 python3
+# The examples in other languages, which the tests run.
+need node nodejs
+need npm npm
+need_venv
 need_component fmt rustfmt
 need_component clippy clippy
 
@@ -103,7 +114,11 @@ export TMPDIR=$work
 
 step cargo fmt --all --check
 step cargo clippy --workspace --all-targets --locked -- -D warnings
+step cargo fmt --manifest-path examples/rust-sqlx/Cargo.toml --check
+step cargo clippy --manifest-path examples/rust-sqlx/Cargo.toml --target-dir target/examples/rust-sqlx \
+    --locked -- -D warnings
 RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --locked
+step scripts/examples.sh
 step scripts/servers.sh cargo test --workspace --locked
 step cargo bench --workspace --no-run --locked
 echo "== all checks passed"

@@ -19,6 +19,7 @@ mod sender;
 mod shop;
 mod shutdown;
 mod sink;
+mod workers;
 
 use std::time::{Duration, Instant};
 

@@ -5,7 +5,6 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 #[path = "../../../hookonce/tests/it/bed/postgres.rs"]
-#[expect(dead_code, reason = "the library's tests ask more of it")]
 mod postgres;
 
 pub(crate) use postgres::Database;

@@ -33,12 +33,22 @@ impl Place {
         Self { dir: TempDir::new().unwrap(), database }
     }
 
+    /// One with a database, whatever the test of this thread is about.
+    pub(crate) fn on_postgres() -> Self {
+        Self { dir: TempDir::new().unwrap(), database: Some(Database::make()) }
+    }
+
     /// The address of its store.
     pub(crate) fn store(&self) -> String {
         match &self.database {
             Some(database) => database.url.clone(),
             None => "sqlite:hookonce.db".to_owned(),
         }
+    }
+
+    /// The address of its database through `PgBouncer`.
+    pub(crate) fn pooled_store(&self) -> String {
+        self.database.as_ref().unwrap().pooled_url()
     }
 
     /// The application's own connection to the database that its store is in.

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Installs and builds what the examples in other languages need, so that the tests can run them.
+set -euo pipefail
+
+usage() {
+    cat <<'TEXT'
+Usage: scripts/examples.sh
+
+Puts the workers of examples/node, examples/python and examples/rust-sqlx, with the packages that they
+name, under target/examples; from the registries, and only what has changed since it last ran. The
+tests call it.
+TEXT
+}
+
+case ${1-} in
+    '') ;;
+    -h | --help) usage; exit ;;
+    *) usage >&2; exit 2 ;;
+esac
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+for command in npm python3 cargo flock; do
+    command -v "$command" >/dev/null || {
+        echo "scripts/examples.sh: the command \`$command\` is missing: \`scripts/test.sh\` installs it" >&2
+        exit 1
+    }
+done
+target=$PWD/target/examples
+mkdir -p "$target"
+# Two test programs may want it at the same time.
+exec 9>"$target/lock"
+flock 9
+
+# Whether a folder was made from these very files.
+is_made_from() {
+    local folder=$1
+    shift
+    [[ -f $folder/made-from ]] && cat "$@" | cmp -s - "$folder/made-from"
+}
+
+from=(examples/node/package.json examples/node/package-lock.json examples/node/.npmrc)
+if ! is_made_from "$target/node" "${from[@]}"; then
+    rm -rf "$target/node"
+    mkdir "$target/node"
+    cp "${from[@]}" "$target/node"
+    npm ci --prefix "$target/node" --no-audit --no-fund --loglevel error
+    cat "${from[@]}" >"$target/node/made-from"
+fi
+cp examples/node/*.js "$target/node"
+
+from=(examples/python/requirements.txt)
+if ! is_made_from "$target/python" "${from[@]}"; then
+    rm -rf "$target/python"
+    python3 -m venv "$target/python"
+    "$target/python/bin/pip" install --quiet --disable-pip-version-check -r "${from[@]}"
+    cat "${from[@]}" >"$target/python/made-from"
+fi
+
+cargo build --quiet --locked --manifest-path examples/rust-sqlx/Cargo.toml \
+    --target-dir "$target/rust-sqlx"
