@@ -95,7 +95,7 @@ pub fn is_lost(error: &sqlx::Error) -> bool {
 }
 
 /// What to do about an error, where the database says so.
-pub fn hint(error: &sqlx::Error) -> &str {
+pub fn hint(error: &sqlx::Error) -> Option<&str> {
     let error = error.as_database_error().map(|error| error.try_downcast_ref::<PgDatabaseError>());
-    error.flatten().and_then(PgDatabaseError::hint).unwrap_or_default()
+    error.flatten().and_then(PgDatabaseError::hint)
 }

@@ -68,7 +68,12 @@ async fn run(
         match worker.turn().await {
             Ok(true) => continue,
             Ok(false) => {}
-            Err(error) => eprintln!("the database refused, asking again: {error} {}", hint(&error)),
+            Err(error) => {
+                eprintln!("the database refused, asking again: {error}");
+                if let Some(hint) = hint(&error) {
+                    eprintln!("{hint}");
+                }
+            }
         }
         let _ = tokio::time::timeout(IDLE, stopping.changed()).await;
     }
