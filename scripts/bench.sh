@@ -8,14 +8,16 @@ Usage: scripts/bench.sh [REQUESTS]
 
 Measures the release build, and prints
 
-  - ingest: REQUESTS (100 000 by default) signed requests over 64 connections, to a durable store and
-    to one that does nothing: requests/s, p50 and p99, server CPU and fsyncs per event, the ratio;
-  - work: stored events per second through a `sql` step, peak memory, what a claim costs among few
-    and among very many tasks, and the ratios;
+  - ingest: REQUESTS (100 000 by default) signed requests over 64 connections, to SQLite, to
+    PostgreSQL, to a store that does nothing, and to a receiver in Express and pg: requests/s, p50 and
+    p99, CPU of server and database, fsyncs, bytes of log and dead tuples per event, the ratios;
+  - work: stored events per second through a `sql` step, and through insert, claim and finish, peak
+    memory, what a claim costs among few and among very many tasks, on both stores;
   - idle: the CPU time that the program takes with nothing to do.
 
-Takes a few minutes after the build, and at most a quarter of an hour. Counts fsyncs with strace,
-which it installs where it may. Run it on a machine that does nothing else.
+Takes about ten minutes after the build, and at most half an hour. Starts a PostgreSQL of its own, which
+has to be installed, as Node has to be for the receiver in Express. Counts fsyncs with strace, which it
+installs where it may. Run it on a machine that does nothing else.
 TEXT
 }
 
@@ -65,11 +67,15 @@ clean_up() {
 trap clean_up EXIT
 export TMPDIR=$folder
 
+if command -v npm >/dev/null; then
+    npm ci --prefix bench/peers/express-pg --no-audit --no-fund >/dev/null
+fi
+
 echo "== ingest, $requests requests"
-timeout -k 10 300 cargo bench -q --locked -p hookonce --bench ingest -- "$requests"
+timeout -k 10 900 scripts/servers.sh cargo bench -q --locked -p hookonce --bench ingest -- "$requests"
 
 echo "== work"
-timeout -k 10 420 cargo bench -q --locked -p hookonce --bench work
+timeout -k 10 900 scripts/servers.sh cargo bench -q --locked -p hookonce --bench work
 
 echo "== idle, $idle_seconds s"
 program=$(cargo metadata --format-version 1 --no-deps --offline |

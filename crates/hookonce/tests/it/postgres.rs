@@ -28,7 +28,7 @@ fn event(key: &str) -> NewEvent {
 
 fn message<T: std::fmt::Debug>(result: Result<T, StoreError>) -> String {
     match result {
-        Err(StoreError::Unavailable { message, .. }) => message,
+        Err(StoreError::Unavailable { message, .. } | StoreError::Refused(message)) => message,
         other => panic!("{other:?}"),
     }
 }

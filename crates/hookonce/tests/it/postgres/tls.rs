@@ -113,7 +113,7 @@ async fn what_sslmode_asks_for_is_checked() {
         ("localhost", format!("sslmode=require&sslrootcert={other}"), "isn't trusted"),
         ("localhost", "sslmode=verify-full".to_owned(), "isn't trusted"),
         ("other.host", format!("sslmode=verify-full&sslrootcert={root}"), "for another host"),
-        ("localhost", "sslmode=disable".to_owned(), "doesn't let this user in"),
+        ("localhost", "sslmode=disable".to_owned(), "refused the user"),
         ("localhost", "sslmode=verify-full&sslrootcert=/no/file".to_owned(), "`/no/file`"),
         ("localhost", format!("sslmode=require&sslcert={root}"), "both or neither"),
     ] {
@@ -199,7 +199,7 @@ async fn a_password_is_taken_from_where_it_is_and_a_wrong_one_is_told() {
     }
     let refused =
         message(PostgresStore::open(with(url("postgres", ""), Some("hunter3"), None)).await);
-    assert!(refused.contains("doesn't let this user in"), "{refused}");
+    assert!(refused.contains("refused the user"), "{refused}");
     let missing = message(PostgresStore::open(with(url("postgres", ""), None, None)).await);
     assert!(missing.contains("password missing"), "{missing}");
     assert!(!refused.contains("hunter") && !missing.contains("hunter"));
