@@ -85,6 +85,16 @@ impl<T: Send + 'static, A: Send + 'static> Batcher<T, A> {
     }
 }
 
+impl<T, A> Batcher<T, A> {
+    /// Hands on what was asked elsewhere; it is refused where too much waits already.
+    pub(super) fn pass(&self, ask: Ask<T, A>) {
+        if let Err(refused) = self.asks.try_send(ask) {
+            let message = "too much waits for rows that open transactions have locked";
+            refused.into_inner().answer(Err(StoreError::unavailable(message)));
+        }
+    }
+}
+
 /// Waits for work and takes what one transaction may hold; `None` once the store is dropped.
 async fn next<T, A>(queue: &mut mpsc::Receiver<Ask<T, A>>) -> Option<Vec<Ask<T, A>>> {
     let mut batch = vec![queue.recv().await?];

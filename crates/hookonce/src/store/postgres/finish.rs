@@ -11,7 +11,7 @@ use tokio_postgres::{GenericClient, Row};
 use uuid::Uuid;
 
 use super::batch::{Ask, Batcher};
-use super::error::{Failed, again};
+use super::error::{Failed, Tries, again};
 use super::pool::{Pool, Typed};
 use super::rows;
 use crate::store::{ERROR_LIMIT, Release, StoreError};
@@ -101,33 +101,57 @@ pub(super) fn start_finishes(
     pool: &Arc<Pool>,
     due: &Arc<Notify>,
 ) -> Batcher<Ending, ()> {
-    let (pool, due) = (pool.clone(), due.clone());
-    Batcher::start(running, WIDTH, move |batch: Vec<Ask<Ending, ()>>| {
+    let apart = {
         let (pool, due) = (pool.clone(), due.clone());
-        async move {
-            let passes_lane = batch.iter().any(|ask| ask.what.passes_lane);
-            let endings: Vec<&Ending> = batch.iter().map(|ask| &ask.what).collect();
-            let mut is_repeated = false;
-            let finished = again!({
-                let connection = pool.get().await?;
-                let is_repeated = std::mem::replace(&mut is_repeated, true);
-                let mut held = finish(&endings, &**connection).await?;
-                if is_repeated && held.len() < endings.len() {
-                    // An answer may have been lost, and not the claim. What had to be waited for is
-                    // seen now.
-                    let ends: Vec<End<'_>> = endings.iter().map(|ending| ending.end()).collect();
-                    held.extend(
-                        ended(&ends, &**connection).await?.into_iter().map(|task| (task, true)),
-                    );
+        Batcher::start(running, WIDTH, move |batch: Vec<Ask<Ending, ()>>| {
+            let (pool, due) = (pool.clone(), due.clone());
+            async move {
+                let mut tries = Tries::default();
+                let mut locked = batch;
+                while !locked.is_empty() && tries.next().await {
+                    locked = finish_all(&pool, &due, locked).await;
                 }
-                Ok(held)
-            });
-            tell(batch, finished, |ending| (ending.seq, ending.route.clone()));
-            if passes_lane {
-                due.notify_one();
+                tell_locked(locked);
+            }
+        })
+    };
+    let (pool, due, apart) = (pool.clone(), due.clone(), Arc::new(apart));
+    Batcher::start(running, WIDTH, move |batch: Vec<Ask<Ending, ()>>| {
+        let (pool, due, apart) = (pool.clone(), due.clone(), apart.clone());
+        async move {
+            for ask in finish_all(&pool, &due, batch).await {
+                apart.pass(ask);
             }
         }
     })
+}
+
+/// Writes how claims end, and gives back those whose tasks are locked.
+async fn finish_all(
+    pool: &Pool,
+    due: &Notify,
+    batch: Vec<Ask<Ending, ()>>,
+) -> Vec<Ask<Ending, ()>> {
+    let passes_lane = batch.iter().any(|ask| ask.what.passes_lane);
+    let endings: Vec<&Ending> = batch.iter().map(|ask| &ask.what).collect();
+    let mut is_repeated = false;
+    let finished = again!({
+        let connection = pool.get().await?;
+        let is_repeated = std::mem::replace(&mut is_repeated, true);
+        let mut held = finish(&endings, &**connection).await?;
+        if is_repeated && held.len() < endings.len() {
+            // An answer may have been lost, and not the claim. What had to be waited for is seen now.
+            let ends: Vec<End<'_>> = endings.iter().map(|ending| ending.end()).collect();
+            let ended = ended(&ends, &**connection).await?;
+            held.extend(ended.into_iter().map(|task| (task, true)));
+        }
+        Ok(held)
+    });
+    let locked = tell(batch, finished, |ending| (ending.seq, ending.route.clone()));
+    if passes_lane {
+        due.notify_one();
+    }
+    locked
 }
 
 /// The tasks whose tokens hold, and whether what was asked for was done. Where it was not, somebody's open
@@ -164,18 +188,42 @@ pub(super) async fn finish(
 pub(super) fn start_extends(
     running: &mut JoinSet<()>,
     pool: &Arc<Pool>,
-) -> Batcher<(Claim, Duration), ()> {
-    let pool = pool.clone();
-    Batcher::start(running, 1, move |batch: Vec<Ask<(Claim, Duration), ()>>| {
+) -> Batcher<Extension, ()> {
+    let apart = {
         let pool = pool.clone();
+        Batcher::start(running, 1, move |batch: Vec<Ask<Extension, ()>>| {
+            let pool = pool.clone();
+            async move {
+                let mut tries = Tries::default();
+                let mut locked = batch;
+                while !locked.is_empty() && tries.next().await {
+                    locked = extend_all(&pool, locked).await;
+                }
+                tell_locked(locked);
+            }
+        })
+    };
+    let (pool, apart) = (pool.clone(), Arc::new(apart));
+    Batcher::start(running, 1, move |batch: Vec<Ask<Extension, ()>>| {
+        let (pool, apart) = (pool.clone(), apart.clone());
         async move {
-            let extended = again!(extend(&pool, &batch).await);
-            tell(batch, extended, |(claim, _)| (claim.event.seq, claim.route.to_string()));
+            for ask in extend_all(&pool, batch).await {
+                apart.pass(ask);
+            }
         }
     })
 }
 
-async fn extend(pool: &Pool, batch: &[Ask<(Claim, Duration), ()>]) -> Result<Held, Failed> {
+/// A claim, and for how long it is to hold from now.
+type Extension = (Claim, Duration);
+
+/// Extends leases, and gives back those whose tasks are locked.
+async fn extend_all(pool: &Pool, batch: Vec<Ask<Extension, ()>>) -> Vec<Ask<Extension, ()>> {
+    let extended = again!(extend(pool, &batch).await);
+    tell(batch, extended, |(claim, _)| (claim.event.seq, claim.route.to_string()))
+}
+
+async fn extend(pool: &Pool, batch: &[Ask<Extension, ()>]) -> Result<Held, Failed> {
     let claims = || batch.iter().map(|ask| &ask.what);
     let seqs: Vec<i64> = claims().map(|(claim, _)| claim.event.seq).collect();
     let routes: Vec<&str> = claims().map(|(claim, _)| &*claim.route).collect();
@@ -191,26 +239,40 @@ async fn extend(pool: &Pool, batch: &[Ask<(Claim, Duration), ()>]) -> Result<Hel
     held_tasks(&connection.query_typed(include_str!("extend.sql"), &parameters).await?)
 }
 
-/// Tells everybody who asked whether their token held.
+/// Tells everybody who asked whether their token held, and gives back those whose tasks are locked: most
+/// only for the moment in which somebody else claims and looks at a task as it was before.
 fn tell<T>(
     batch: Vec<Ask<T, ()>>,
     held: Result<Held, StoreError>,
     task: impl Fn(&T) -> (i64, String),
-) {
-    let message = held.as_ref().err().map(ToString::to_string);
-    let held = held.unwrap_or_default();
+) -> Vec<Ask<T, ()>> {
+    let held = match held {
+        Ok(held) => held,
+        Err(error) => {
+            let message = error.to_string();
+            for ask in batch {
+                ask.answer(Err(StoreError::unavailable(message.clone())));
+            }
+            return Vec::new();
+        }
+    };
+    let mut locked = Vec::new();
     for ask in batch {
-        let answer = match &message {
-            Some(message) => Err(StoreError::unavailable(message.clone())),
-            None => match held.get(&task(&ask.what)) {
-                Some(true) => Ok(()),
-                Some(false) => Err(StoreError::unavailable(
-                    "somebody's open transaction holds the task: it is written once that has ended",
-                )),
-                None => Err(StoreError::Lost),
-            },
-        };
-        ask.answer(answer);
+        match held.get(&task(&ask.what)) {
+            Some(true) => ask.answer(Ok(())),
+            Some(false) => locked.push(ask),
+            None => ask.answer(Err(StoreError::Lost)),
+        }
+    }
+    locked
+}
+
+/// Tells those who asked that their tasks stay locked.
+fn tell_locked<T>(locked: Vec<Ask<T, ()>>) {
+    for ask in locked {
+        ask.answer(Err(StoreError::unavailable(
+            "somebody's open transaction holds the task: it is written once that has ended",
+        )));
     }
 }
 
