@@ -55,7 +55,10 @@ impl<T: Send + 'static, A: Send + 'static> Batcher<T, A> {
         for _ in 0..width {
             let (queue, work) = (queue.clone(), work.clone());
             running.spawn(async move {
-                while let Some(batch) = next(&mut *queue.lock().await).await {
+                loop {
+                    // Let go of before the work: a guard in the head of a `while let` lives to its end.
+                    let next = next(&mut *queue.lock().await).await;
+                    let Some(batch) = next else { return };
                     work(batch).await;
                 }
             });
@@ -106,4 +109,34 @@ async fn next<T, A>(queue: &mut mpsc::Receiver<Ask<T, A>>) -> Option<Vec<Ask<T, 
         batch.push(ask);
     }
     Some(batch)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use tokio::sync::Barrier;
+    use tokio::task::JoinSet;
+
+    use super::{Ask, BATCH, Batcher};
+
+    /// Fails when the lock of the queue is held while a batch is done.
+    #[tokio::test]
+    async fn as_many_batches_are_under_way_as_there_are_loops() {
+        let (mut running, both) = (JoinSet::new(), Arc::new(Barrier::new(2)));
+        let batcher = Batcher::start(&mut running, 2, move |batch: Vec<Ask<(), ()>>| {
+            let both = both.clone();
+            async move {
+                both.wait().await;
+                for ask in batch {
+                    ask.answer(Ok(()));
+                }
+            }
+        });
+        // Each as large as a batch may be.
+        let asks = async { tokio::join!(batcher.ask((), BATCH, 0), batcher.ask((), BATCH, 0)) };
+        let (one, other) = tokio::time::timeout(Duration::from_secs(5), asks).await.unwrap();
+        assert!(one.is_ok() && other.is_ok());
+    }
 }

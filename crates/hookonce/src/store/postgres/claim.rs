@@ -27,7 +27,7 @@ pub(super) async fn claim(
         let (before, (), (), due) = tokio::try_join!(
             claimed_before(&**connection, order.token),
             drain(&**connection, order.limit),
-            connection.begin("begin"),
+            connection.begin(include_str!("begin_claim.sql")),
             due(&**connection, order),
         )?;
         let claims = if before.is_empty() {
@@ -48,7 +48,12 @@ pub(super) async fn claim(
 /// need. Each task wakes its lane twice, when it is stored and when it ends.
 async fn drain(connection: &impl GenericClient, limit: usize) -> Result<(), Failed> {
     let most = i64::try_from(limit.saturating_mul(3).saturating_add(16)).unwrap_or(i64::MAX);
-    connection.query_typed(include_str!("drain.sql"), &[(&most, Type::INT8)]).await?;
+    let parameters = [(&most as _, Type::INT8)];
+    tokio::try_join!(
+        connection.batch_execute(include_str!("begin_drain.sql")),
+        connection.query_typed(include_str!("drain.sql"), &parameters),
+        connection.batch_execute("commit"),
+    )?;
     Ok(())
 }
 

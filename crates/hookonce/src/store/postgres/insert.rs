@@ -72,7 +72,7 @@ async fn store_held(pool: &Pool, held: &Held, request: Request) {
             held.forget(&request);
             request.answer(Ok(answers.remove(0)));
         }
-        Err(Broken::OnData) => store_refused(pool, alone).await,
+        Err(Broken::OnData) => store_refused(pool, alone.remove(0)).await,
         Err(Broken::OnLock) => {
             let message = "somebody's open transaction is storing the same event: it can be stored \
                            once that has ended";
@@ -107,8 +107,7 @@ async fn store(pool: &Pool, held: &Held, mut batch: Vec<Request>) {
             Box::pin(store(pool, held, batch)).await;
             Box::pin(store(pool, held, rest)).await;
         }
-        Err(Broken::OnData) => store_refused(pool, batch).await,
-        Err(Broken::OnLock) => {
+        Err(Broken::OnData | Broken::OnLock) => {
             for ask in batch {
                 held.put(ask);
             }
@@ -122,27 +121,35 @@ async fn store(pool: &Pool, held: &Held, mut batch: Vec<Request>) {
     }
 }
 
-/// Stores the events of one request that the server refuses for its data: the events that it refuses are
-/// found one by one.
-async fn store_refused(pool: &Pool, batch: Vec<Request>) {
-    for mut ask in batch {
-        for event in &mut ask.what {
-            let alone = std::slice::from_ref(event);
-            if let Err(failed) = try_alone(pool, alone).await
-                && failed.is_of_the_data()
-            {
-                *event = event.clone().refused(REFUSED);
-            }
-        }
-        let plan = Plan::of(&[&ask.what]);
-        let stored = again!(insert(pool, &plan, include_str!("begin_insert_held.sql")).await);
-        ask.answer(stored.map(|mut answers| answers.remove(0)));
+/// Stores the events of one request that the server refuses for its data: halved until those that it
+/// refuses are found.
+async fn store_refused(pool: &Pool, mut ask: Request) {
+    if let Err(error) = refuse(pool, &mut ask.what).await {
+        return ask.answer(Err(error.into()));
     }
+    let plan = Plan::of(&[&ask.what]);
+    let stored = again!(insert(pool, &plan, include_str!("begin_insert_held.sql")).await);
+    ask.answer(stored.map(|mut answers| answers.remove(0)));
 }
 
-/// Stores an event and takes it back, to see whether the server takes it.
-async fn try_alone(pool: &Pool, event: &[NewEvent]) -> Result<(), Failed> {
-    let plan = Plan::of(&[event]);
+/// Takes from those of these events what the server refuses that it refuses.
+async fn refuse(pool: &Pool, events: &mut [NewEvent]) -> Result<(), Failed> {
+    match try_out(pool, events).await {
+        Err(failed) if failed.is_of_the_data() => {}
+        tried => return tried,
+    }
+    if let [event] = events {
+        *event = event.clone().refused(REFUSED);
+        return Ok(());
+    }
+    let (some, others) = events.split_at_mut(events.len() / 2);
+    Box::pin(refuse(pool, some)).await?;
+    Box::pin(refuse(pool, others)).await
+}
+
+/// Stores events and takes them back, to see whether the server takes them.
+async fn try_out(pool: &Pool, events: &[NewEvent]) -> Result<(), Failed> {
+    let plan = Plan::of(&[events]);
     let connection = pool.get().await?;
     connection.begin(include_str!("begin_insert_held.sql")).await?;
     let tried = insert_events(&connection, &plan).await;
@@ -207,7 +214,11 @@ async fn insert(pool: &Pool, plan: &Plan<'_>, begin: &str) -> Result<Vec<Vec<Arr
             Ok(()) => Ok(answers),
             Err(failed) => {
                 drop(connection);
-                fate::learn(pool, failed, &number).await.map(|()| answers)
+                fate::learn(pool, failed, &number).await?;
+                if is_stored(pool, plan).await? {
+                    return Ok(answers);
+                }
+                Box::pin(insert(pool, plan, begin)).await
             }
         },
         Err(failed) => {
@@ -216,6 +227,15 @@ async fn insert(pool: &Pool, plan: &Plan<'_>, begin: &str) -> Result<Vec<Vec<Arr
             Err(failed)
         }
     }
+}
+
+/// Whether all of these are stored. A server that lost a transaction in a crash gives its number out
+/// again, and then tells of another.
+async fn is_stored(pool: &Pool, plan: &Plan<'_>) -> Result<bool, Failed> {
+    let ids: Vec<Uuid> = plan.first.iter().map(|event| rows::uuid(event.id)).collect();
+    let parameters = [(&ids as _, Type::UUID_ARRAY)];
+    let found = pool.query(include_str!("seq_of.sql"), &parameters).await?;
+    Ok(found.len() == ids.len())
 }
 
 /// Stores what is new; gives the number of the transaction and the digests of what is known, by the

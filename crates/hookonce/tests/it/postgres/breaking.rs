@@ -336,3 +336,19 @@ async fn after_a_failover_the_store_is_on_the_new_primary() {
     assert_eq!(store.insert(vec![event("a")]).await.unwrap(), [Arrival::Duplicate]);
     assert_eq!(crate::bed::keys(&store.claim(order(1)).await.unwrap()), ["a"]);
 }
+
+/// Fails when `is_stored` doesn't look.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_insert_whose_number_was_given_out_again_is_stored_all_the_same() {
+    let database = Database::make();
+    drop(open(&database).await);
+    let sql = Connection::open(&database.url);
+    sql.run(include_str!("forgetful.sql"));
+    let name = database.url.rsplit('/').next().unwrap();
+    sql.run(&format!("alter database {name} set search_path = public, pg_catalog"));
+    let store = open(&database).await;
+    let arrivals = soon(store.insert(vec![event("a")])).await.unwrap();
+    assert_eq!(arrivals, [Arrival::New]);
+    assert_eq!(sql.texts("select last_value from dying"), ["2"], "its commit was broken off");
+    assert_eq!(sql.texts("select count(*) from hookonce.events"), ["1"]);
+}
