@@ -3,7 +3,9 @@
 //! There is no timer: what has queued up while the transactions before were under way is the next
 //! batch.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{Mutex, Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -16,6 +18,9 @@ const QUEUE: usize = 4096;
 const BYTES: usize = 64 << 20;
 /// The most events, or other things, that one transaction takes.
 const BATCH: usize = 2048;
+/// For how long one batch has the queue to itself: fewer, larger batches cost less than many at once, but
+/// one that is slow keeps nobody waiting.
+const PATIENCE: Duration = Duration::from_millis(5);
 
 /// Something asked for, and who waits for the answer.
 pub(super) struct Ask<T, A> {
@@ -56,10 +61,13 @@ impl<T: Send + 'static, A: Send + 'static> Batcher<T, A> {
             let (queue, work) = (queue.clone(), work.clone());
             running.spawn(async move {
                 loop {
-                    // Let go of before the work: a guard in the head of a `while let` lives to its end.
-                    let next = next(&mut *queue.lock().await).await;
-                    let Some(batch) = next else { return };
-                    work(batch).await;
+                    let mut turn = queue.lock().await;
+                    let Some(batch) = next(&mut turn).await else { return };
+                    let mut work = pin!(work(batch));
+                    if tokio::time::timeout(PATIENCE, &mut work).await.is_err() {
+                        drop(turn);
+                        work.await;
+                    }
                 }
             });
         }
@@ -121,9 +129,9 @@ mod tests {
 
     use super::{Ask, BATCH, Batcher};
 
-    /// Fails when the lock of the queue is held while a batch is done.
+    /// Fails when the queue isn't let go of while a slow batch is done.
     #[tokio::test]
-    async fn as_many_batches_are_under_way_as_there_are_loops() {
+    async fn a_slow_batch_keeps_no_other_waiting() {
         let (mut running, both) = (JoinSet::new(), Arc::new(Barrier::new(2)));
         let batcher = Batcher::start(&mut running, 2, move |batch: Vec<Ask<(), ()>>| {
             let both = both.clone();

@@ -21,7 +21,7 @@ use crate::store::{Arrival, StoreError};
 use crate::task::{NewTask, lane_id};
 
 /// How many batches are in flight: while one waits for the disk, the next is written.
-const WIDTH: usize = 2;
+const WIDTH: usize = 3;
 /// How often an element that differs is kept.
 const KEPT: usize = 3;
 

@@ -15,20 +15,10 @@ use super::rows;
 use crate::store::{Parameter, Statement, StepDone, StoreError};
 use crate::task::{Claim, Outcome, StepState};
 
-/// Words that a statement may not begin with: they would end the transaction that it shares with the
-/// record of its step.
-const FORBIDDEN: [&str; 10] = [
-    "begin",
-    "start",
-    "commit",
-    "end",
-    "rollback",
-    "abort",
-    "savepoint",
-    "release",
-    "prepare",
-    "set",
-];
+/// Words that a statement begins with. Others would end the transaction that it shares with the record of
+/// its step, or speak another protocol, or do what no transaction can.
+const BEGINNINGS: [&str; 8] =
+    ["select", "insert", "update", "delete", "merge", "with", "call", "values"];
 
 /// Runs the statement and writes what it stands for, while the token holds.
 pub(super) async fn finish_with(
@@ -82,6 +72,7 @@ async fn holds(connection: &Connection, claim: &Claim) -> Result<Option<Number>,
 
 /// Runs the user's statement.
 async fn run(connection: &Connection, statement: &Statement) -> Result<(), Failed> {
+    check_beginning(&statement.sql)?;
     let (sql, names) = parameters::numbered(&statement.sql);
     let values: Vec<Value<'_>> = names.iter().map(|name| Value::of(statement, name)).collect();
     let values: Vec<Typed<'_>> = values.iter().map(|value| (value as _, Type::UNKNOWN)).collect();
@@ -124,13 +115,7 @@ pub(super) async fn check(pool: &Pool, sql: &str, known: &[&str]) -> Result<(), 
             known.join(" :")
         )));
     }
-    let first = parameters::first_word(sql).to_ascii_lowercase();
-    if FORBIDDEN.contains(&&*first) {
-        return Err(wrong(format!(
-            "a statement may not begin with `{first}`: it shares a transaction with the record of its \
-             step"
-        )));
-    }
+    check_beginning(sql)?;
     // The driver names what it prepares, and remembers it. Behind PgBouncer names don't outlive a
     // transaction: so all of it is done in one, and forgotten there and here.
     let mut connection = pool.get().await?.alone();
@@ -143,6 +128,20 @@ pub(super) async fn check(pool: &Pool, sql: &str, known: &[&str]) -> Result<(), 
         Err(error) => Err(Failed::from(error).into()),
         Ok(_) => forgotten.map_err(|error| Failed::from(error).into()),
     }
+}
+
+/// Fails if the statement doesn't begin with a word that it may.
+fn check_beginning(sql: &str) -> Result<(), StoreError> {
+    let first = parameters::first_word(sql).to_ascii_lowercase();
+    if BEGINNINGS.contains(&&*first) {
+        return Ok(());
+    }
+    let message = format!(
+        "a statement begins with {}, and this one with `{first}`: it shares a transaction with the \
+         record of its step; a `call` of a procedure, or a function, may do what else is needed",
+        BEGINNINGS.map(|word| format!("`{word}`")).join(", ")
+    );
+    Err(StoreError::Statement { permanent: true, message })
 }
 
 /// What an error of the statement means: classes 22 and 23 tell of the data itself, 25 of a server
