@@ -336,3 +336,17 @@ async fn after_a_failover_the_store_is_on_the_new_primary() {
     assert_eq!(store.insert(vec![event("a")]).await.unwrap(), [Arrival::Duplicate]);
     assert_eq!(crate::bed::keys(&store.claim(order(1)).await.unwrap()), ["a"]);
 }
+
+/// Fails when a node that an unfinished copy did not see goes on as if nothing were.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_is_not_ready_while_another_store_is_copied_into_its_database() {
+    let database = Database::make();
+    let store = open(&database).await;
+    store.ready().await.unwrap();
+    let sql = Connection::open(&database.url);
+    sql.run("insert into hookonce.copy values (now(), now(), 0, false)");
+    let said = message(store.ready().await);
+    assert!(said.contains("hookonce copy"), "{said}");
+    sql.run("delete from hookonce.copy");
+    store.ready().await.unwrap();
+}
