@@ -30,7 +30,9 @@ handle() {
 
 for case in "short.sql $2" "long.sql $3"; do
     read -r file route <<<"$case"
-    while handled=$(handle "$file" "$route" "$1") && [[ -n $handled ]]; do
+    while true; do
+        handled=$(handle "$file" "$route" "$1") || exit 1
+        [[ -n $handled ]] || break
         echo "$handled"
     done
 done

@@ -283,7 +283,7 @@ pub struct AuditEntry {
 pub struct Moved {
     /// Tasks that were moved.
     pub moved: usize,
-    /// Tasks that were left as they are.
+    /// Tasks that were left as they are; also those that somebody's open transaction has locked.
     pub left: usize,
 }
 

@@ -150,11 +150,16 @@ pub(super) async fn check_finished(pool: &Pool) -> Result<(), StoreError> {
     if !is_unfinished.map_err(Failed::from)? {
         return Ok(());
     }
-    Err(StoreError::Refused(
+    Err(unfinished())
+}
+
+/// Says so of a copy that somebody broke off, or that runs.
+pub(super) fn unfinished() -> StoreError {
+    StoreError::Refused(
         "a copy into the database is not finished: run `hookonce copy` again, which goes on where it \
          was; or drop the schema `hookonce` to begin with nothing"
             .to_owned(),
-    ))
+    )
 }
 
 fn check_obstacles(found: Option<&Answer>) -> Result<(), Failed> {

@@ -8,7 +8,7 @@ use super::pool::{Pool, Transaction};
 use crate::store::StoreError;
 
 /// The migration that makes them.
-pub(super) const MIGRATION: [&str; 33] = [
+pub(super) const MIGRATION: [&str; 34] = [
     include_str!("functions/receive.sql"),
     include_str!("functions/claim.sql"),
     include_str!("functions/extend.sql"),
@@ -29,6 +29,7 @@ pub(super) const MIGRATION: [&str; 33] = [
     include_str!("functions/reap.sql"),
     include_str!("functions/take.sql"),
     include_str!("functions/candidates.sql"),
+    include_str!("functions/trim_wakes.sql"),
     include_str!("functions/repair.sql"),
     include_str!("functions/json_of.sql"),
     include_str!("functions/held.sql"),

@@ -4,8 +4,8 @@ use tokio_postgres::types::Type;
 
 use super::address::WAIT;
 use super::error::{Failed, again};
-use super::functions;
 use super::pool::Pool;
+use super::{copy, functions};
 use crate::store::{Migrated, StoreError};
 
 /// Every migration in order; the last one is the version that this program writes.
@@ -94,12 +94,15 @@ pub(super) async fn ready(pool: &Pool) -> Result<(), StoreError> {
         return Err(Failed::NoConnection("no answer in time".to_owned()).into());
     };
     let found = found?;
-    let read = || -> Result<(i32, bool), Failed> {
+    let read = || -> Result<(i32, bool, bool), Failed> {
         let row = found.first().ok_or_else(|| StoreError::unavailable("the server is silent"))?;
-        Ok((row.try_get(0)?, row.try_get(1)?))
+        Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?))
     };
-    let (version, takes_writes) = read()?;
+    let (version, takes_writes, is_copied_into) = read()?;
     known(usize::try_from(version).unwrap_or_default())?;
+    if is_copied_into {
+        return Err(copy::unfinished());
+    }
     if takes_writes {
         return Ok(());
     }

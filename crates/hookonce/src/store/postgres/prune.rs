@@ -8,7 +8,7 @@ use tokio_postgres::types::Type;
 use uuid::Uuid;
 
 use super::error::{Failed, again};
-use super::pool::Pool;
+use super::pool::{Pool, Typed};
 use super::read;
 use super::rows;
 use super::time::Time;
@@ -21,6 +21,11 @@ const ARRIVALS_APART: f64 = 3600.0;
 /// How many waiting lanes are looked at by one statement, and each time.
 const LANES_AT_ONCE: i32 = 256;
 const LANES_OF_A_WALK: i32 = 16_384;
+
+/// From how many woken lanes on they are drained, how many by one statement, and how often each time.
+const MANY_WOKEN: i64 = 2048;
+const LANES_OF_A_DRAIN: i64 = 256;
+const DRAINS: u32 = 128;
 
 /// Where the walks over events and arrivals stand.
 #[derive(Debug)]
@@ -112,7 +117,7 @@ async fn prune_payloads(
     }
     if !gone.is_empty() {
         let parameters = [(&gone as _, Type::INT8_ARRAY)];
-        pool.query(include_str!("prune_payload.sql"), &parameters).await?;
+        tidied(pool, include_str!("prune_payload.sql"), &parameters).await?;
     }
     Ok((gone.len(), next))
 }
@@ -149,7 +154,7 @@ async fn prune_keys(
     if !gone.is_empty() {
         let until = until.map(Time);
         let parameters = [(&gone as _, Type::INT8_ARRAY), (&until as _, Type::TIMESTAMPTZ)];
-        pool.query(include_str!("prune_event.sql"), &parameters).await?;
+        tidied(pool, include_str!("prune_event.sql"), &parameters).await?;
     }
     Ok((gone.len(), next))
 }
@@ -165,8 +170,8 @@ fn ago(now: Timestamp, span: Duration) -> Timestamp {
     now.checked_sub(span).unwrap_or(Timestamp::MIN)
 }
 
-/// Folds old arrivals into one row an event, and old minutes into their day; says whether it came to
-/// the end.
+/// Folds old arrivals into one row an event, and old minutes into their day, and gives woken lanes their
+/// heads where they are many; says whether it came to the end.
 pub(super) async fn fold(pool: &Pool, walk: &mut Walk, limit: usize) -> Result<bool, StoreError> {
     let (after, limit) = (walk.arrivals, i64::try_from(limit).unwrap_or(i64::MAX));
     let folded: Option<i64> = again!({
@@ -175,16 +180,43 @@ pub(super) async fn fold(pool: &Pool, walk: &mut Walk, limit: usize) -> Result<b
             (&ARRIVALS_APART as _, Type::FLOAT8),
             (&limit as _, Type::INT8),
         ];
-        let found = pool.query(include_str!("fold_arrivals.sql"), &parameters).await?;
+        let found = tidied(pool, include_str!("fold_arrivals.sql"), &parameters).await?;
         Ok(found.first().map(|row| row.try_get(0)).transpose()?.flatten())
     })?;
     if let Some(until) = folded {
         walk.arrivals = until;
         return Ok(false);
     }
-    again!(pool.query(include_str!("fold_minutes.sql"), &[]).await)?;
+    again!(tidied(pool, include_str!("fold_minutes.sql"), &[]).await)?;
     wake_stranded(pool, walk).await?;
+    drain(pool).await?;
     Ok(true)
+}
+
+/// Runs one statement in a transaction of its own that waits for no lock for long.
+async fn tidied(pool: &Pool, sql: &str, parameters: &[Typed<'_>]) -> Result<Vec<Row>, Failed> {
+    let connection = pool.get().await?;
+    connection.begin(include_str!("begin_tidy.sql")).await?;
+    let rows = connection.query_typed(sql, parameters).await?;
+    connection.end("commit").await?;
+    Ok(rows)
+}
+
+/// Keeps the list of woken lanes short where nobody claims.
+async fn drain(pool: &Pool) -> Result<(), StoreError> {
+    for _ in 0..DRAINS {
+        let is_long: bool = again!({
+            let parameters = [(&MANY_WOKEN as _, Type::INT8)];
+            let found = pool.query(include_str!("many_woken.sql"), &parameters).await?;
+            Ok(found.first().map(|row| row.try_get(0)).transpose()?.unwrap_or(false))
+        })?;
+        if !is_long {
+            break;
+        }
+        let parameters = [(&LANES_OF_A_DRAIN as _, Type::INT8)];
+        again!(pool.query(include_str!("drain.sql"), &parameters).await)?;
+    }
+    Ok(())
 }
 
 /// Looks at lanes that wait, in turn, and wakes those that have no head. None should have been missed.

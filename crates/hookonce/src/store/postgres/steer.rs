@@ -1,14 +1,14 @@
 //! What a person does to tasks: replay, rerun, bury, give them to a route; and what is kept beside
 //! the events.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
-use super::error::{Failed, again};
+use super::error::{Failed, Tries, again};
 use super::fate;
 use super::new_task::{self, NewTaskRow};
 use super::pool::{Pool, Typed};
@@ -35,13 +35,40 @@ pub(super) async fn bury(pool: &Pool, tasks: &[TaskId]) -> Result<Moved, StoreEr
     each(pool, tasks, include_str!("bury.sql")).await
 }
 
-/// Moves tasks by a statement that gives a row for each it moved.
+/// Moves tasks by a statement that gives a row for each that could be moved.
 async fn each(pool: &Pool, tasks: &[TaskId], sql: &str) -> Result<Moved, StoreError> {
-    let ids: Vec<Uuid> = tasks.iter().map(|task| rows::uuid(task.event_id)).collect();
-    let routes: Vec<&str> = tasks.iter().map(|task| &*task.route).collect();
-    let parameters = [(&ids as _, Type::UUID_ARRAY), (&routes as _, Type::TEXT_ARRAY)];
-    let moved = again!(fate::write(pool, sql, &parameters).await)?;
-    Ok(of(moved.len(), tasks.len()))
+    let (mut moved, mut left, mut tries) = (0, tasks.to_vec(), Tries::default());
+    loop {
+        let ids: Vec<Uuid> = left.iter().map(|task| rows::uuid(task.event_id)).collect();
+        let routes: Vec<&str> = left.iter().map(|task| &*task.route).collect();
+        let parameters = [(&ids as _, Type::UUID_ARRAY), (&routes as _, Type::TEXT_ARRAY)];
+        let found = again!(fate::write(pool, sql, &parameters).await)?;
+        let locked = locked(&found, &left)?;
+        moved += found.len() - locked.len();
+        if locked.is_empty() || !tries.next().await {
+            return Ok(of(moved, tasks.len()));
+        }
+        left = locked;
+    }
+}
+
+/// The tasks that could have been moved and were not, of these: somebody has locked them. A claim on
+/// another node does so for a moment, a person's open transaction for as long as it likes; nobody
+/// waits for that, and after some tries they are left.
+fn locked(found: &[Row], tasks: &[TaskId]) -> Result<Vec<TaskId>, Failed> {
+    let mut locked = HashSet::new();
+    for row in found {
+        if !row.try_get::<_, bool>(2)? {
+            locked.insert((row.try_get::<_, Uuid>(0)?, row.try_get::<_, String>(1)?));
+        }
+    }
+    let mut left = Vec::new();
+    for task in tasks {
+        if locked.remove(&(rows::uuid(task.event_id), task.route.to_string())) {
+            left.push(task.clone());
+        }
+    }
+    Ok(left)
 }
 
 /// Gives stored events tasks of routes that they have none of.
@@ -115,33 +142,44 @@ pub(super) async fn reroute(
     tasks: &[TaskId],
     to: &NewTask,
 ) -> Result<Moved, StoreError> {
-    let ids: Vec<Uuid> = tasks.iter().map(|task| rows::uuid(task.event_id)).collect();
-    let moved = again!({
-        let parameters = [(&ids as _, Type::UUID_ARRAY)];
-        let found = pool.query(include_str!("steer_facts.sql"), &parameters).await?;
-        let mut facts = HashMap::new();
-        for row in &found {
-            let one = Facts::of(row)?;
-            facts.insert(one.id, one);
+    let (mut moved, mut left, mut tries) = (0, tasks.to_vec(), Tries::default());
+    loop {
+        let found = again!(try_reroute(pool, &left, to).await)?;
+        let locked = locked(&found, &left)?;
+        moved += found.len() - locked.len();
+        if locked.is_empty() || !tries.next().await {
+            return Ok(of(moved, tasks.len()));
         }
-        let known: Vec<(&Facts, &TaskId)> = tasks
-            .iter()
-            .filter_map(|task| Some((facts.get(&rows::uuid(task.event_id))?, task)))
-            .collect();
-        let seqs: Vec<i64> = known.iter().map(|(event, _)| event.seq).collect();
-        let routes: Vec<&str> = known.iter().map(|(_, task)| &*task.route).collect();
-        let lanes: Vec<Option<Uuid>> = known.iter().map(|(event, _)| event.lane_id(to)).collect();
-        let (name, most) = (&*to.route, rows::max_attempts(to));
-        let parameters: [Typed<'_>; 5] = [
-            (&seqs, Type::INT8_ARRAY),
-            (&routes, Type::TEXT_ARRAY),
-            (&lanes, Type::UUID_ARRAY),
-            (&name, Type::TEXT),
-            (&most, Type::INT4),
-        ];
-        Ok(fate::write(pool, include_str!("reroute.sql"), &parameters).await?.len())
-    })?;
-    Ok(of(moved, tasks.len()))
+        left = locked;
+    }
+}
+
+/// Gives a row for each task that could be moved.
+async fn try_reroute(pool: &Pool, tasks: &[TaskId], to: &NewTask) -> Result<Vec<Row>, Failed> {
+    let ids: Vec<Uuid> = tasks.iter().map(|task| rows::uuid(task.event_id)).collect();
+    let parameters = [(&ids as _, Type::UUID_ARRAY)];
+    let found = pool.query(include_str!("steer_facts.sql"), &parameters).await?;
+    let mut facts = HashMap::new();
+    for row in &found {
+        let one = Facts::of(row)?;
+        facts.insert(one.id, one);
+    }
+    let known: Vec<(&Facts, &TaskId)> = tasks
+        .iter()
+        .filter_map(|task| Some((facts.get(&rows::uuid(task.event_id))?, task)))
+        .collect();
+    let seqs: Vec<i64> = known.iter().map(|(event, _)| event.seq).collect();
+    let routes: Vec<&str> = known.iter().map(|(_, task)| &*task.route).collect();
+    let lanes: Vec<Option<Uuid>> = known.iter().map(|(event, _)| event.lane_id(to)).collect();
+    let (name, most) = (&*to.route, rows::max_attempts(to));
+    let parameters: [Typed<'_>; 5] = [
+        (&seqs, Type::INT8_ARRAY),
+        (&routes, Type::TEXT_ARRAY),
+        (&lanes, Type::UUID_ARRAY),
+        (&name, Type::TEXT),
+        (&most, Type::INT4),
+    ];
+    fate::write(pool, include_str!("reroute.sql"), &parameters).await
 }
 
 /// What a task is made from.

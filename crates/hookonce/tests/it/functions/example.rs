@@ -40,6 +40,17 @@ async fn psql_alone_handles_short_events_and_long_ones() {
     assert_eq!(work(&place), 0);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_that_the_database_refuses_says_so_and_fails() {
+    let place = Place::make().await;
+    place.receive("a", "l");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/psql/worker.sh");
+    let mut worker = Command::new(script);
+    let done = worker.args([&place.database.url, "own", "free"]).output().unwrap();
+    assert_eq!(done.status.code(), Some(1), "{done:?}");
+    assert!(String::from_utf8_lossy(&done.stderr).contains("not left to workers outside"));
+}
+
 /// Runs the example until nothing is due; says how many events it handled.
 fn work(place: &Place) -> usize {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/psql/worker.sh");

@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use hookonce::store::Arrival;
+use hookonce::store::{Arrival, ClaimOrder};
 use hookonce::task::Outcome;
+use tokio::time::timeout;
 
 use super::worker::{Place, claim, keys};
-use crate::bed::new;
+use crate::bed::{LEASE, for_route, new, order};
 
 /// Well below the limit under which an insert waits for a lock.
 const SOON: Duration = Duration::from_millis(400);
@@ -71,6 +72,40 @@ async fn what_is_behind_very_many_tasks_that_are_held_is_found() {
         }
         careless.run("commit");
     }
+}
+
+/// Fails when `claim` drains the list where it is long, and when `drain_wakes` waits for wakes that an
+/// open claim has trimmed, or looks at them again and again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_claim_held_open_keeps_its_own_lanes_alone_where_very_many_are_woken() {
+    let place = Place::make().await;
+    for (kind, lane) in [("own.x", "o"), ("message.text", "m")] {
+        place.worker.run(&format!(
+            "select hookonce.receive('whatsapp', '{lane}' || n, '{kind}', '{lane}' || n, '{{}}') \
+             from generate_series(1, 1500) n"
+        ));
+    }
+    // These have a head, so that their wakes are trimmed.
+    place.worker.run(
+        "with heads as (update hookonce.tasks set due_at = hookonce.clock() where seq % 10 = 0 \
+         returning lane_id) insert into hookonce.wakes select lane_id from heads",
+    );
+    let careless = place.another();
+    careless.run("begin");
+    // Wherever it looks at the list: at all of it.
+    for _ in 0..8 {
+        assert_eq!(claim(&careless, "r", 1).len(), 1);
+    }
+    let routes = ["r", "own"].map(|name| for_route(name, LEASE));
+    let mut got = 0;
+    while got < 2992 {
+        let order = ClaimOrder { routes: routes.to_vec(), ..order(500) };
+        let claims = timeout(SOON * 5, place.bed.store.claim(order)).await.unwrap().unwrap();
+        assert!(!claims.is_empty(), "no more than {got} of the tasks are free");
+        got += claims.len();
+    }
+    assert_eq!(got, 2992);
+    careless.run("commit");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

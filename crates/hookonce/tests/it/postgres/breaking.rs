@@ -352,3 +352,17 @@ async fn an_insert_whose_number_was_given_out_again_is_stored_all_the_same() {
     assert_eq!(sql.texts("select last_value from dying"), ["2"], "its commit was broken off");
     assert_eq!(sql.texts("select count(*) from hookonce.events"), ["1"]);
 }
+
+/// Fails when a node that an unfinished copy did not see goes on as if nothing were.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_is_not_ready_while_another_store_is_copied_into_its_database() {
+    let database = Database::make();
+    let store = open(&database).await;
+    store.ready().await.unwrap();
+    let sql = Connection::open(&database.url);
+    sql.run("insert into hookonce.copy values (now(), now(), 0, false)");
+    let said = message(store.ready().await);
+    assert!(said.contains("hookonce copy"), "{said}");
+    sql.run("delete from hookonce.copy");
+    store.ready().await.unwrap();
+}

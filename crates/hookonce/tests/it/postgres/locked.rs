@@ -1,17 +1,18 @@
 //! Rows and lanes that somebody else's open transaction has locked: only what wants the very same waits,
 //! and it is told so soon.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use hookonce::event::NewEvent;
-use hookonce::store::{Arrival, Release, StepDone, Store, StoreError};
-use hookonce::task::{Claim, Outcome, StepState};
+use hookonce::store::{Arrival, Moved, Release, Retention, StepDone, Store, StoreError};
+use hookonce::task::{Claim, NewTask, Outcome, StepState};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
-use super::{message, open};
+use super::{message, open, soon};
 use crate::bed::postgres::{Connection, Database};
-use crate::bed::{Bed, LEASE, keys, new, statement};
+use crate::bed::{Bed, LEASE, keys, new, statement, task_id};
 use crate::working::until;
 
 /// Well below the time for which anything waits for a lock.
@@ -128,6 +129,77 @@ async fn a_locked_task_whose_turn_it_is_keeps_its_own_lane_alone() {
     assert!(quick(bed.claim(10)).await.is_empty());
     other.run("commit");
     assert_eq!(keys(&bed.claim(10).await), ["a2"]);
+}
+
+/// Fails when `bury.sql`, `replay.sql`, `rerun.sql` or `reroute.sql` waits for a row that is locked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_locked_task_is_left_by_what_a_person_does_to_many() {
+    let (bed, database) = Bed::postgres().await;
+    let store = &bed.store;
+    bed.insert(["a", "b", "c", "d"].map(new)).await;
+    let (first, all) = (["a", "b"].map(task_id), ["a", "b", "c", "d"].map(task_id));
+    let other = Connection::open(&database.url);
+    let lock = || {
+        other.run("begin; select * from hookonce.tasks where seq in (select min(seq) from hookonce.events) for update");
+    };
+    let some = |moved, left| Moved { moved, left };
+    lock();
+    assert_eq!(soon(store.bury(&first)).await.unwrap(), some(1, 1));
+    other.run("commit");
+    assert_eq!(store.bury(&all).await.unwrap(), some(3, 1));
+    lock();
+    assert_eq!(soon(store.replay(&all)).await.unwrap(), some(3, 1));
+    let to = NewTask { route: "other".into(), max_attempts: 3, ordered: true };
+    assert_eq!(soon(store.reroute(&first, &to)).await.unwrap(), some(1, 1));
+    other.run("commit");
+    assert_eq!(store.replay(&first).await.unwrap(), some(1, 1));
+    for claim in bed.claim(10).await {
+        store.finish(&claim, &Outcome::Completed).await.unwrap();
+    }
+    lock();
+    assert_eq!(soon(store.rerun(&all)).await.unwrap(), some(2, 2));
+    // A moment is waited for, as a claim on another node takes it.
+    let mut rerun = pin!(store.rerun(&first));
+    assert!(timeout(SOON / 4, &mut rerun).await.is_err());
+    other.run("commit");
+    assert_eq!(rerun.await.unwrap(), some(1, 1));
+}
+
+/// Fails when the janitor waits for rows that it would fold or prune.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_locked_event_keeps_the_janitor_no_longer_than_a_moment() {
+    let (bed, database) = Bed::postgres().await;
+    bed.insert([new("a"), new("a"), new("a")]).await;
+    let claim = bed.claim_one().await;
+    bed.store.finish(&claim, &Outcome::Completed).await.unwrap();
+    bed.clock.advance(Duration::from_secs(90 * 24 * 3600));
+    let other = Connection::open(&database.url);
+    other.run("begin; select * from hookonce.events for update; select * from hookonce.arrivals for update; select * from hookonce.minutes for update");
+    let told = message(soon(bed.store.fold(100)).await);
+    assert!(told.contains("lock"), "{told}");
+    let told = message(soon(bed.store.prune(&Retention::default(), 100)).await);
+    assert!(told.contains("lock"), "{told}");
+    other.run("commit");
+    while !bed.store.fold(100).await.unwrap() {}
+    assert_eq!(bed.store.prune(&Retention::default(), 100).await.unwrap().payloads, 1);
+}
+
+/// Fails when `fold` drains nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_nobody_claims_the_janitor_keeps_the_list_of_woken_lanes_short() {
+    let (bed, database) = Bed::postgres().await;
+    let sql = Connection::open(&database.url);
+    let lanes: [String; 20] = std::array::from_fn(|n| n.to_string());
+    bed.insert(lanes.each_ref().map(|lane| new(lane).lane(lane))).await;
+    sql.run("insert into hookonce.wakes select w.* from hookonce.wakes w, generate_series(1, 500)");
+    sql.run("update hookonce.minutes set minute = minute - interval '5 minutes'");
+    while !bed.store.fold(100).await.unwrap() {}
+    assert!(bed.sql.count("hookonce_wakes") < 2048);
+    assert_eq!(bed.sql.count("hookonce_tasks where due_at is not null"), 20);
+    let places = || sql.texts("select ctid::text from hookonce.minutes order by 1");
+    let folded = places();
+    while !bed.store.fold(100).await.unwrap() {}
+    assert_eq!(places(), folded, "what is folded stays");
 }
 
 /// An advisory lock of a lane is anybody's to take.

@@ -22,6 +22,7 @@ select hookonce.insert_arrivals(
   array['mismatch'], array[1::bigint]
 );
 select hookonce.drain_wakes(10);
+select hookonce.trim_wakes(0);
 begin;
 select * from hookonce.due_tasks(array['node'], array[10::bigint]);
 select * from hookonce.finish_tasks(

@@ -20,14 +20,17 @@ declare
   drawn uuid := gen_random_uuid();
   seqs bigint[];
   names text[];
+  woken bigint;
 begin
   perform hookonce.expect_claim(claim.worker, claim.routes, claim.max);
   perform hookonce.expect_lease(claim.lease);
   -- No more than it may claim itself: if the transaction stays open, these tasks wait for it.
   perform hookonce.reap(claim.routes, claim.max);
-  -- Where nobody else drains, the list would become too long to look through.
-  if (select count(*) from (select 1 from hookonce.wakes limit 2048) w) = 2048 then
-    perform hookonce.drain_wakes(256);
+  -- Where nobody drains, the list would become too long to look through. No heads are made here: if the
+  -- transaction stays open, their lanes would wait for it.
+  woken := (select count(*) from (select 1 from hookonce.wakes limit 65536) w);
+  if woken >= 2048 then
+    perform hookonce.trim_wakes(floor(random() * (woken - 2047))::bigint);
   end if;
   for round in 1..2 loop
     select array_agg(t.seq), array_agg(t.route)
@@ -35,7 +38,7 @@ begin
     from hookonce.take(claim.worker, claim.routes, claim.lease, claim.max, drawn) t;
     exit when seqs is not null;
     -- With nothing else to do it puts in order what others may have left.
-    perform hookonce.reap(claim.routes, 256);
+    perform hookonce.reap(claim.routes, claim.max);
     perform hookonce.repair(claim.routes);
   end loop;
   return query

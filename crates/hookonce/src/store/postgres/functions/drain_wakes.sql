@@ -19,7 +19,9 @@ begin
   loop
     select array_agg(w.lane_id), array_agg(w.ctid)
     into woken, rows
-    from (select lane_id, ctid from hookonce.wakes limit wide) w;
+    -- A claim that trims the list may stay open: what it takes away is neither waited for nor looked at,
+    -- or every drain would look at the same.
+    from (select lane_id, ctid from hookonce.wakes limit wide for update skip locked) w;
 
     -- Locked before the lanes are looked at: what is seen then was committed before. Nobody waits for
     -- a worker's open transaction.

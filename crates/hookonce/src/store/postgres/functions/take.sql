@@ -69,7 +69,15 @@ begin
   end loop;
   -- These have a head now: whoever ends its attempt wakes them again.
   delete from hookonce.wakes
-  where lane_id = any(lanes);
+  where ctid = any (
+    array(
+      select w.ctid
+      from hookonce.wakes w
+      where w.lane_id = any(lanes)
+      -- Another claim that trims the list may stay open: its wakes are left.
+      for update skip locked
+    )
+  );
 end
 $$;
 
