@@ -21,6 +21,8 @@ pub(super) enum Failed {
     Database(Error),
     /// No connection was to be had.
     NoConnection(String),
+    /// All connections that there may be are in use; the server has no part in it.
+    Busy(String),
     /// What the store itself has to say.
     Told(StoreError),
 }
@@ -76,7 +78,7 @@ impl Failed {
                 None => is_broken(error),
             },
             Self::NoConnection(_) => true,
-            Self::Told(_) => false,
+            Self::Busy(_) | Self::Told(_) => false,
         }
     }
 
@@ -116,6 +118,9 @@ impl From<Failed> for StoreError {
             Failed::NoConnection(why) => Self::unavailable(format!(
                 "the database can't be reached: {why}; see that it runs and lets this program in, \
                  senders will try again"
+            )),
+            Failed::Busy(why) => Self::unavailable(format!(
+                "{why}: raise `postgres.connections`, or look for slow `sql` statements"
             )),
             Failed::Database(error) => {
                 let said = explained(&error);

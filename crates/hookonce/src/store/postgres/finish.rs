@@ -185,10 +185,7 @@ pub(super) async fn finish(
 }
 
 /// Starts what extends leases, on a connection of its own.
-pub(super) fn start_extends(
-    running: &mut JoinSet<()>,
-    pool: &Arc<Pool>,
-) -> Batcher<Extension, ()> {
+pub(super) fn start_extends(running: &mut JoinSet<()>, pool: &Arc<Pool>) -> Batcher<Extension, ()> {
     let apart = {
         let pool = pool.clone();
         Batcher::start(running, 1, move |batch: Vec<Ask<Extension, ()>>| {

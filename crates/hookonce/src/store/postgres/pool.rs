@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};
 
@@ -29,6 +29,10 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How long one that is about to come back is waited for, before another is opened: so that what an
 /// idle node does at one time doesn't need two.
 const PATIENCE: Duration = Duration::from_millis(5);
+/// The fewest connections, and how many of them no user's statement gets: so that events are stored,
+/// claimed and finished however long the statements take.
+const FEWEST: usize = 4;
+const KEPT: usize = 3;
 
 /// A parameter with its type: without named statements, the server has to be told.
 pub(super) type Typed<'a> = (&'a (dyn ToSql + Sync), Type);
@@ -37,13 +41,17 @@ pub(super) type Typed<'a> = (&'a (dyn ToSql + Sync), Type);
 pub(super) struct Pool {
     all: Arc<Places>,
     leases: Arc<Places>,
+    /// What users' statements may have of all.
+    share: Arc<Semaphore>,
 }
 
 impl Pool {
     pub(super) fn new(options: &PostgresOptions) -> Result<Self, StoreError> {
         let connector = Arc::new(Connector::new(&options.url, options)?);
         let places = |n| Arc::new(Places::new(connector.clone(), n));
-        Ok(Self { all: places(options.connections.max(2)), leases: places(1) })
+        let n = options.connections.max(FEWEST);
+        let share = Arc::new(Semaphore::new(n - KEPT));
+        Ok(Self { all: places(n), leases: places(1), share })
     }
 
     /// Starts what closes connections that nobody uses.
@@ -62,6 +70,20 @@ impl Pool {
     /// A connection for anything.
     pub(super) async fn get(&self) -> Result<Connection, Failed> {
         self.all.get().await
+    }
+
+    /// A connection for what a user has it do, which may take long. It is waited for so long at most.
+    pub(super) async fn for_users(&self, limit: Duration) -> Result<Connection, Failed> {
+        let Ok(Ok(share)) = timeout(limit, self.share.clone().acquire_owned()).await else {
+            return Err(Failed::Busy(format!(
+                "all {} connections that statements may have were in use for {} s",
+                self.all.n - KEPT,
+                limit.as_secs_f64()
+            )));
+        };
+        let mut connection = self.get().await?;
+        connection.share = Some(share);
+        Ok(connection)
     }
 
     /// The connection for leases.
@@ -106,7 +128,7 @@ impl Places {
         let by = Instant::now() + self.connector.limit();
         let place = timeout_at(by, self.free.clone().acquire_owned());
         let Ok(Ok(place)) = place.await else {
-            return Err(Failed::NoConnection(format!("all {} connections are in use", self.n)));
+            return Err(Failed::Busy(format!("all {} connections are in use", self.n)));
         };
         let wire = match self.take_idle().await {
             Some(wire) => wire,
@@ -116,7 +138,8 @@ impl Places {
             },
         };
         let is_open = AtomicBool::new(false);
-        Ok(Connection { wire: Some(wire), is_open, home: self.clone(), place: Some(place) })
+        let (wire, place) = (Some(wire), Some(place));
+        Ok(Connection { wire, is_open, home: self.clone(), place, share: None })
     }
 
     /// One that is open already, or comes back at once.
@@ -197,6 +220,8 @@ pub(super) struct Connection {
     is_open: AtomicBool,
     home: Arc<Places>,
     place: Option<OwnedSemaphorePermit>,
+    /// Of what users' statements may have.
+    share: Option<OwnedSemaphorePermit>,
 }
 
 impl Connection {
@@ -265,7 +290,7 @@ impl Drop for Connection {
                 self.home.idle().push(wire);
             }
         }
-        drop(self.place.take());
+        drop((self.place.take(), self.share.take()));
         self.home.returned.notify_waiters();
     }
 }
