@@ -4,7 +4,7 @@ use std::error::Error as _;
 use std::time::Duration;
 
 use tokio_postgres::Error;
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{DbError, SqlState};
 
 use super::tls;
 use crate::store::StoreError;
@@ -66,8 +66,7 @@ impl Failed {
             }
             _ => return self,
         };
-        let said = format!("{} ({})", said.message(), said.code().code());
-        Self::Told(StoreError::Refused(format!("{advice}: {said}")))
+        Self::Told(StoreError::Refused(format!("{advice}: {}", told(said))))
     }
 
     /// Whether, at a commit, nobody knows what became of it.
@@ -146,10 +145,8 @@ impl From<Failed> for StoreError {
                     Some(_) => "the database refused",
                     None => "the connection to the database broke; it is tried again",
                 };
-                Self::Unavailable {
-                    message: format!("{advice}: {said}"),
-                    source: Some(Box::new(error)),
-                }
+                // Not as the source: the driver's error shows the row that was refused.
+                Self::unavailable(format!("{advice}: {said}"))
             }
         }
     }
@@ -158,12 +155,23 @@ impl From<Failed> for StoreError {
 /// What the server, or else the connection, has to say.
 pub(super) fn explained(error: &Error) -> String {
     if let Some(said) = error.as_db_error() {
-        return format!("{} ({})", said.message(), said.code().code());
+        return told(said);
     }
     if let Some(cause) = tls::cause(error) {
         return tls::explained(cause);
     }
     error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
+}
+
+/// What the server has to say, without its details, which show rows, and without values: errors of data
+/// (22) quote them, in the quotation marks of the server's language.
+pub(super) fn told(said: &DbError) -> String {
+    let (message, code) = (said.message(), said.code().code());
+    let is_mark = |c: char| "\"'`«»‹›„“”‚‘’「」".contains(c);
+    let ends = code.starts_with("22").then(|| message.find(is_mark).zip(message.rfind(is_mark)));
+    let Some((from, to)) = ends.flatten() else { return format!("{message} ({code})") };
+    let rest = message[to..].trim_start_matches(is_mark);
+    format!("{}…{rest} ({code})", &message[..from])
 }
 
 /// How often something was tried.

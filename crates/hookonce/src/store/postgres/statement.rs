@@ -8,7 +8,7 @@ use bytes::BytesMut;
 use tokio::time::timeout;
 use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
 
-use super::error::{Failed, again};
+use super::error::{Failed, again, told};
 use super::fate::{self, Number};
 use super::finish::{self, Ending};
 use super::pool::{Connection, Pool, Typed};
@@ -176,7 +176,7 @@ fn explained(error: &tokio_postgres::Error) -> String {
         || error.to_string(),
         |said| {
             let detail = said.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-            format!("{} ({}){detail}", said.message(), said.code().code())
+            told(said) + &detail
         },
     )
 }

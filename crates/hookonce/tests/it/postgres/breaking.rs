@@ -78,6 +78,39 @@ impl Broken {
     }
 }
 
+/// Fails when an error keeps the driver's, whose details show the row, or what a message quotes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_error_shows_what_an_event_says() {
+    let database = Database::make();
+    let store = open(&database).await;
+    let sql = Connection::open(&database.url);
+    sql.run("create table ledger (id text, n integer check (n < 10))");
+    store.insert(vec![event("k")]).await.unwrap();
+    let claim = store.claim(order(1)).await.unwrap().remove(0);
+    for effect in [
+        "insert into ledger (n) select x::int from (select 'wamid.\"SECRET' || :id) v (x)",
+        "insert into ledger (id) select cast('SECRET' || :id as date)",
+        "insert into ledger (id, n) values ('SECRET' || :id, 11)",
+    ] {
+        let failed = store.finish_with(&claim, StepDone::Task, statement(&claim, effect)).await;
+        assert_shows_nothing(&failed.unwrap_err());
+    }
+    // A check of ours that an event fails, and every event at that.
+    sql.run("alter table hookonce.events add check (key <> 'wamid.SECRET')");
+    let refused = store.insert(vec![event("wamid.SECRET")]).await.unwrap_err();
+    assert_shows_nothing(&refused);
+}
+
+fn assert_shows_nothing(error: &StoreError) {
+    let mut shown = format!("{error} {error:?}");
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        shown += &format!(" {error} {error:?}");
+        cause = error.source();
+    }
+    assert!(!shown.contains("SECRET"), "{shown}");
+}
+
 fn dead() -> Outcome {
     Outcome::Dead { error: "e".to_owned(), lane: DeadLane::Pass }
 }
