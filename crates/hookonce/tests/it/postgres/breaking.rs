@@ -111,6 +111,44 @@ fn assert_shows_nothing(error: &StoreError) {
     assert!(!shown.contains("SECRET"), "{shown}");
 }
 
+/// Fails when `Pool::for_leases` has one place, or `extend` no limit of time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lease_is_extended_although_a_connection_is_silent() {
+    let broken = Broken::make().await;
+    let claim = broken.claim("a").await;
+    soon(broken.store.extend(&claim, LEASE)).await.unwrap();
+    broken.proxy.keep_after(0);
+    soon(broken.store.extend(&claim, LEASE)).await.unwrap();
+    assert!(broken.proxy.has_lost());
+    soon(broken.store.extend(&claim, LEASE)).await.unwrap();
+}
+
+/// Fails when `end`, `finish_all` or `Pool::query` has no limit of time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_silent_connection_was_asked_is_asked_on_another() {
+    let limit = Duration::from_secs(15);
+    let insert = async {
+        let broken = Broken::make().await;
+        broken.store.counts().await.unwrap();
+        // The first words, the insert, the lanes, and the commit, which is done.
+        broken.proxy.keep_after(2);
+        let stored = tokio::time::timeout(limit, broken.store.insert(vec![event("a")])).await;
+        assert_eq!(stored.unwrap().unwrap(), [Arrival::New]);
+        assert!(broken.proxy.has_lost());
+    };
+    let finish = async {
+        let broken = Broken::make().await;
+        let claim = broken.claim("a").await;
+        broken.store.counts().await.unwrap();
+        broken.proxy.keep_after(0);
+        let done = broken.store.finish(&claim, &Outcome::Completed);
+        tokio::time::timeout(limit, done).await.unwrap().unwrap();
+        assert!(broken.proxy.has_lost());
+        assert_eq!(broken.task("a"), "completed 1 1");
+    };
+    tokio::join!(insert, finish);
+}
+
 fn dead() -> Outcome {
     Outcome::Dead { error: "e".to_owned(), lane: DeadLane::Pass }
 }
