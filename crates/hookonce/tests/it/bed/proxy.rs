@@ -14,6 +14,8 @@ pub(crate) struct Proxy {
     left: Arc<AtomicIsize>,
     /// The connection is not cut then, but silent from there on.
     keeps: Arc<AtomicBool>,
+    /// How many connections are closed before a word.
+    refusals: Arc<AtomicIsize>,
     _running: JoinSet<()>,
 }
 
@@ -23,15 +25,20 @@ impl Proxy {
         let port = listener.local_addr().unwrap().port();
         let left = Arc::new(AtomicIsize::new(-1));
         let keeps = Arc::new(AtomicBool::new(false));
+        let refusals = Arc::new(AtomicIsize::new(0));
+        let refused = refusals.clone();
         let told = (left.clone(), keeps.clone());
         let mut running = JoinSet::new();
         running.spawn(async move {
             let mut connections = JoinSet::new();
             while let Ok((client, _)) = listener.accept().await {
+                if refused.fetch_sub(1, Ordering::SeqCst) > 0 {
+                    continue;
+                }
                 connections.spawn(pass(client, server.clone(), told.clone()));
             }
         });
-        Self { port, left, keeps, _running: running }
+        Self { port, left, keeps, refusals, _running: running }
     }
 
     /// Passes on `n` answers, and cuts the connection of the next one, which the server has given.
@@ -43,6 +50,11 @@ impl Proxy {
     pub(crate) fn keep_after(&self, n: isize) {
         self.keeps.store(true, Ordering::SeqCst);
         self.left.store(n, Ordering::SeqCst);
+    }
+
+    /// Lets the next `n` not in.
+    pub(crate) fn refuse(&self, n: isize) {
+        self.refusals.store(n, Ordering::SeqCst);
     }
 
     /// Whether it has lost it, or was told of none.

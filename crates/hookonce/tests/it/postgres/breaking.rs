@@ -123,6 +123,18 @@ async fn a_lease_is_extended_although_a_connection_is_silent() {
     soon(broken.store.extend(&claim, LEASE)).await.unwrap();
 }
 
+/// Fails when `may_pass` does not count what is `Unreached`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_lets_nobody_in_for_a_moment_refuses_no_event() {
+    let broken = Broken::make().await;
+    broken.store.counts().await.unwrap();
+    broken.proxy.refuse(2);
+    broken.proxy.lose_after(0);
+    let stored = soon(broken.store.insert(vec![event("a")])).await;
+    assert_eq!(stored.unwrap(), [Arrival::New]);
+    assert!(broken.proxy.has_lost());
+}
+
 /// Fails when `end`, `finish_all` or `Pool::query` has no limit of time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_silent_connection_was_asked_is_asked_on_another() {
