@@ -204,9 +204,11 @@ fn gate(
             rate: exec.rate.map(Rate::a_second),
             on_unknown: on_unknown(exec.on_unknown),
         },
-        SinkConfig::Sql(sql) => {
-            GateOptions { rate: sql.rate.map(Rate::a_second), ..GateOptions::default() }
-        }
+        SinkConfig::Sql(sql) => GateOptions {
+            concurrency: Some(sql.concurrency),
+            rate: sql.rate.map(Rate::a_second),
+            ..GateOptions::default()
+        },
         SinkConfig::Log(_) => GateOptions::default(),
     };
     let step = sink(config, store, written).with_context(|| format!("sink `{name}`"))?;
@@ -228,7 +230,9 @@ fn sink(
     match written {
         SinkConfig::Http(http) => http_sink(config, http),
         SinkConfig::Exec(exec) => exec_sink(config, exec),
-        SinkConfig::Sql(sql) => Ok(Arc::new(SqlSink::new(sql.statement.as_str()))),
+        SinkConfig::Sql(sql) => {
+            Ok(Arc::new(SqlSink::limited(sql.statement.as_str(), sql.timeout.get())))
+        }
         SinkConfig::Log(_) => Ok(Arc::new(LogSink::new(store.clone(), out::standard_output()))),
     }
 }

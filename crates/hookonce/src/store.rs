@@ -228,6 +228,9 @@ pub struct Statement {
     pub sql: Arc<str>,
     /// Names without the colon, and values.
     pub parameters: Vec<(&'static str, Parameter)>,
+    /// How long it may take, and how long it may wait to be run; then it is cut off. A store may have a
+    /// shorter limit of its own.
+    pub timeout: Duration,
 }
 
 /// The value of a statement's parameter.

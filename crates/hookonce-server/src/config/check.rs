@@ -64,10 +64,13 @@ pub(crate) fn all(config: &Config, document: &mut Document) {
         match sink {
             SinkConfig::Http(http) => check_http(document, &path, http),
             SinkConfig::Exec(exec) => check_exec(config, document, &path, exec),
-            SinkConfig::Sql(sql) if sql.statement.trim().is_empty() => {
-                document.problem(&join(&path, "statement"), "it is empty; write one statement");
+            SinkConfig::Sql(sql) => {
+                check_limits(document, &path, sql.timeout, sql.concurrency);
+                if sql.statement.trim().is_empty() {
+                    document.problem(&join(&path, "statement"), "it is empty; write one statement");
+                }
             }
-            SinkConfig::Sql(_) | SinkConfig::Log(_) => {}
+            SinkConfig::Log(_) => {}
         }
         if !config.routes.iter().any(|route| route.steps.contains(name)) {
             document.warn(&path, "no route has this sink among its steps");

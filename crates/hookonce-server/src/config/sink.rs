@@ -116,10 +116,29 @@ pub(crate) struct SqlConfig {
     /// One statement. Its parameters: `:id :source :key :kind :lane :payload :element :attempt :run
     /// :received_at`.
     pub(crate) statement: String,
+    /// How long one statement may take, and wait for a connection; then it is cut off, and the attempt
+    /// is made again. In SQLite it may take 1 s at most, whatever this says.
+    #[serde(default = "SqlConfig::timeout")]
+    #[schemars(with = "String")]
+    pub(crate) timeout: Period,
+    /// How many statements run at the same time, in each process: in SQLite one; in PostgreSQL no more
+    /// than three fewer than `postgres.connections`, for all `sql` sinks together. The others wait.
+    #[serde(default = "SqlConfig::concurrency")]
+    pub(crate) concurrency: usize,
     /// How many statements start in a time, such as `50/s`, `30/m` or `100/h`, in each process; no
     /// limit where it is not given.
     #[schemars(with = "Option<String>")]
     pub(crate) rate: Option<Rate>,
+}
+
+impl SqlConfig {
+    fn timeout() -> Period {
+        Period::seconds(30)
+    }
+
+    fn concurrency() -> usize {
+        16
+    }
 }
 
 /// Writes each event as a line of JSON to standard output.

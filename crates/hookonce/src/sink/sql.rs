@@ -2,6 +2,7 @@
 //! lies in the database that stores the events.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 
@@ -13,17 +14,27 @@ use crate::store::{Parameter, Statement};
 pub const PARAMETERS: [&str; 10] =
     ["id", "source", "key", "kind", "lane", "payload", "element", "attempt", "run", "received_at"];
 
+/// How long a statement may take where nothing else is said.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
 /// A statement with the parameters `:id :source :key :kind :lane :payload :element :attempt :run
 /// :received_at`. The store runs it, so the store classifies its failures.
 #[derive(Debug, Clone)]
 pub struct SqlSink {
     statement: Arc<str>,
+    timeout: Duration,
 }
 
 impl SqlSink {
-    /// A sink that runs `statement` for each event.
+    /// A sink that runs `statement` for each event, and gives it up after 30 s.
     pub fn new(statement: impl Into<Arc<str>>) -> Self {
-        Self { statement: statement.into() }
+        Self::limited(statement, TIMEOUT)
+    }
+
+    /// A sink that runs `statement` for each event, and gives it up after `timeout`; in `SQLite` after
+    /// the store's own second.
+    pub fn limited(statement: impl Into<Arc<str>>, timeout: Duration) -> Self {
+        Self { statement: statement.into(), timeout }
     }
 }
 
@@ -56,6 +67,6 @@ impl Step for SqlSink {
             Parameter::Text(event.received_at.to_string()),
         ];
         let parameters = PARAMETERS.into_iter().zip(values).collect();
-        Some(Statement { sql: self.statement.clone(), parameters })
+        Some(Statement { sql: self.statement.clone(), parameters, timeout: self.timeout })
     }
 }

@@ -40,9 +40,12 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
+use self::address::SILENCE;
 use self::batch::Batcher;
 use self::connector::Connector;
+use self::error::Failed;
 pub use self::facts::PostgresFacts;
 use self::finish::Ending;
 pub(super) use self::insert::REFUSED;
@@ -173,7 +176,8 @@ impl Store for PostgresStore {
     }
 
     async fn claim(&self, order: ClaimOrder) -> Result<Vec<Claim>, StoreError> {
-        claim::claim(&self.pool, &self.turn, &order).await
+        let claims = claim::claim(&self.pool, &self.turn, &order);
+        timeout(SILENCE, claims).await.unwrap_or_else(|_| Err(Failed::Silent(SILENCE).into()))
     }
 
     async fn extend(&self, claim: &Claim, lease: Duration) -> Result<(), StoreError> {

@@ -259,7 +259,7 @@ pub(crate) fn keys(claims: &[Claim]) -> Vec<&str> {
 /// A statement without parameters but the event's id.
 pub(crate) fn statement(claim: &Claim, sql: &str) -> Statement {
     let id = hookonce::store::Parameter::Text(claim.event.id.to_string());
-    Statement { sql: sql.into(), parameters: vec![("id", id)] }
+    Statement { sql: sql.into(), parameters: vec![("id", id)], timeout: LEASE }
 }
 
 /// An event to be inserted, with a task for the route `r` unless it says otherwise.

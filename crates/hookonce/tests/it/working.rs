@@ -47,7 +47,7 @@ impl Step for Sql {
 
     fn statement(&self, context: &StepContext<'_>) -> Option<Statement> {
         let id = Parameter::Text(context.claim.event.id.to_string());
-        Some(Statement { sql: self.0.into(), parameters: vec![("id", id)] })
+        Some(Statement { sql: self.0.into(), parameters: vec![("id", id)], timeout: LEASE })
     }
 }
 

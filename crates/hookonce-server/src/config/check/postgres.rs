@@ -4,7 +4,7 @@ use super::super::document::Document;
 use super::super::{Config, StoreConfig};
 
 /// So many connections in a process are of use; a server has about a hundred for everybody.
-const CONNECTIONS: std::ops::RangeInclusive<usize> = 2..=64;
+const CONNECTIONS: std::ops::RangeInclusive<usize> = 4..=64;
 
 /// Checks everything but the password.
 pub(super) fn check(config: &Config, document: &mut Document) {

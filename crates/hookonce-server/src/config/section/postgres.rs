@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct PostgresConfig {
-    /// How many connections this process has open at most under load, from 2 to 64; beside them one
+    /// How many connections this process has open at most under load, from 4 to 64; beside them one
     /// that keeps leases and one that listens. An idle process has two at most.
     pub(crate) connections: usize,
     /// Where to listen for notifications, if not at `store`: behind `PgBouncer` in transaction mode

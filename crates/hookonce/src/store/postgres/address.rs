@@ -18,7 +18,7 @@ use crate::store::StoreError;
 /// How long all hosts together may take to let us in, unless the address says how long each may.
 pub(super) const WAIT: Duration = Duration::from_secs(2);
 /// After how long a peer that answers nothing is given up, where the address doesn't say.
-const SILENCE: Duration = Duration::from_secs(10);
+pub(super) const SILENCE: Duration = Duration::from_secs(10);
 /// How often, and how many times, a peer that is silent is asked whether it is there.
 const KEEPALIVES: (Duration, u32) = (Duration::from_secs(5), 3);
 
@@ -191,6 +191,8 @@ struct Parameters {
     /// Those of the driver, as they were written.
     plain: String,
     tls: TlsOptions,
+    /// Where it was given.
+    mode: Option<Mode>,
     connect_timeout: Option<Duration>,
     passfile: Option<PathBuf>,
     takes_any: bool,
@@ -213,21 +215,38 @@ impl Parameters {
             read.take(name, &value)?;
         }
         read.plain.pop();
+        read.take_roots_of_the_system()?;
         Ok(read)
+    }
+
+    /// As for libpq, the word `system` stands for the roots of the system. They vouch for everybody, so
+    /// the name has to be checked too.
+    fn take_roots_of_the_system(&mut self) -> Result<(), StoreError> {
+        if self.tls.root.take_if(|path| path.as_os_str() == "system").is_none() {
+            return Ok(());
+        }
+        if self.mode.is_some_and(|mode| mode != Mode::VerifyFull) {
+            return Err(wrong(
+                "`sslrootcert=system` in it needs `sslmode=verify-full`: the authorities of the system \
+                 vouch for everybody's servers, so the name has to be checked too",
+            ));
+        }
+        self.tls.mode = Mode::VerifyFull;
+        Ok(())
     }
 
     fn take(&mut self, name: &str, value: &str) -> Result<(), StoreError> {
         let file = || (!value.is_empty()).then(|| PathBuf::from(value));
         match name {
             "sslmode" => {
-                self.tls.mode = Mode::from_word(value).ok_or_else(|| {
+                let mode = Mode::from_word(value).ok_or_else(|| {
                     wrong(
                         "`sslmode` in it has to be disable, prefer, require, verify-ca or verify-full",
                     )
                 })?;
+                (self.mode, self.tls.mode) = (Some(mode), mode);
             }
-            // As for libpq, the word stands for the roots of the system.
-            "sslrootcert" => self.tls.root = file().filter(|path| path.as_os_str() != "system"),
+            "sslrootcert" => self.tls.root = file(),
             "sslcert" => self.tls.cert = file(),
             "sslkey" => self.tls.key = file(),
             "passfile" => self.passfile = file(),
@@ -272,7 +291,7 @@ fn unread(error: tokio_postgres::Error) -> StoreError {
 
 #[cfg(test)]
 mod tests {
-    use super::{Address, PostgresOptions};
+    use super::{Address, Mode, PostgresOptions};
     use std::time::Duration;
     use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 
@@ -321,6 +340,23 @@ mod tests {
         assert_eq!(mode("postgres:///d?host=/run&sslmode=require"), SslMode::Disable);
         assert_eq!(mode("postgres://h/d?sslmode=verify-ca"), SslMode::Require);
         assert_eq!(mode("postgres://h/d"), SslMode::Prefer);
+    }
+
+    #[test]
+    fn roots_of_the_system_mean_that_all_is_checked() {
+        for (query, mode) in [
+            ("sslrootcert=system", Some(Mode::VerifyFull)),
+            ("sslrootcert=system&sslmode=verify-full", Some(Mode::VerifyFull)),
+            ("sslmode=verify-ca&sslrootcert=system", None),
+            ("sslrootcert=system&sslmode=require", None),
+            ("sslrootcert=system&sslmode=disable", None),
+            ("sslrootcert=own.pem", Some(Mode::Prefer)),
+        ] {
+            let read = read(&format!("postgres://h/d?{query}"));
+            assert_eq!(read.as_ref().ok().map(|address| address.tls.mode), mode, "{query}");
+            let is_refused_so = |said: &String| said.contains("`sslmode=verify-full`");
+            assert!(read.as_ref().err().is_none_or(is_refused_so), "{query}");
+        }
     }
 
     #[test]

@@ -62,7 +62,7 @@ impl Connector {
                 )),
             }
         }
-        Err(Failed::NoConnection(reasons.join("; ")))
+        Err(Failed::Unreached(reasons.join("; ")))
     }
 
     /// Asks the server to give up what a connection is doing.

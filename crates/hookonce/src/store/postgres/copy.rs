@@ -120,7 +120,7 @@ impl Range {
             columns.map(|(at, (_, kind))| Values::of(rows, at, *kind)).collect();
         let parameters: Vec<Typed<'_>> = columns.iter().map(Values::typed).collect();
         let written = self.connection.query_typed(write_sql(table), &parameters).await;
-        written.map(drop).map_err(|error| Failed::from(error).into())
+        Ok(written.map(drop)?)
     }
 
     /// Commits, and notes that all is there up to this event.

@@ -1,5 +1,7 @@
 //! A caller's own code in one transaction with the completion of its task.
 
+use std::time::Duration;
+
 use tokio_postgres::Transaction;
 use tokio_postgres::types::Type;
 
@@ -13,12 +15,16 @@ use super::statement::refused;
 use crate::store::StoreError;
 use crate::task::{Claim, Outcome};
 
+/// How long one of the connections is waited for that callers' own code may have.
+const WAIT: Duration = Duration::from_secs(30);
+
 impl PostgresStore {
     /// Runs `effect` in one transaction with the completion of the claimed task: whatever it writes
     /// and the completion happen together or not at all. A step that did this returns
     /// [`Done::Task`](crate::step::Done::Task).
     ///
-    /// Keep it short: it has one of the store's few connections. It runs once; what it does outside
+    /// Keep it short: it has one of the store's few connections, of which all but three may be used so
+    /// at once. It runs once; what it does outside
     /// the database is not undone with it. It ends by the `?` of `tokio_postgres`, or with a
     /// [`StoreError::Statement`] of its own.
     ///
@@ -67,7 +73,7 @@ async fn finish_in<F>(pool: &Pool, claim: &Claim, effect: F) -> Result<(), Store
 where
     F: AsyncFnOnce(&Transaction<'_>) -> Result<(), StoreError>,
 {
-    let mut connection = pool.get().await?;
+    let mut connection = pool.for_users(WAIT).await?;
     let (seq, route, token) = (claim.event.seq, &*claim.route, rows::token(claim.token));
     let parameters: [Typed<'_>; 3] =
         [(&seq, Type::INT8), (&route, Type::TEXT), (&token, Type::UUID)];

@@ -3,8 +3,9 @@
 use std::error::Error as _;
 use std::time::Duration;
 
+use tokio::time::Instant;
 use tokio_postgres::Error;
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{DbError, SqlState};
 
 use super::tls;
 use crate::store::StoreError;
@@ -13,6 +14,8 @@ use crate::store::StoreError;
 const TRIES: u32 = 6;
 /// The first pause between them; it doubles.
 const PAUSE: Duration = Duration::from_millis(20);
+/// How long a server that lets nobody in is tried: well within what a sender is kept waiting.
+const AWAY: Duration = Duration::from_secs(1);
 
 /// Why something was not done.
 #[derive(Debug)]
@@ -21,6 +24,12 @@ pub(super) enum Failed {
     Database(Error),
     /// No connection was to be had.
     NoConnection(String),
+    /// No host let us in.
+    Unreached(String),
+    /// No answer came for so long on an open connection.
+    Silent(Duration),
+    /// All connections that there may be are in use; the server has no part in it.
+    Busy(String),
     /// What the store itself has to say.
     Told(StoreError),
 }
@@ -29,7 +38,11 @@ impl Failed {
     /// Whether the same may be done at another time: nothing of it was written, or it is unknown
     /// whether it was.
     pub(super) fn may_pass(&self) -> bool {
-        let Self::Database(error) = self else { return false };
+        let error = match self {
+            Self::Database(error) => error,
+            Self::Unreached(_) | Self::Silent(_) => return true,
+            Self::NoConnection(_) | Self::Busy(_) | Self::Told(_) => return false,
+        };
         match error.code() {
             Some(code) => {
                 let codes = [
@@ -64,8 +77,7 @@ impl Failed {
             }
             _ => return self,
         };
-        let said = format!("{} ({})", said.message(), said.code().code());
-        Self::Told(StoreError::Refused(format!("{advice}: {said}")))
+        Self::Told(StoreError::Refused(format!("{advice}: {}", told(said))))
     }
 
     /// Whether, at a commit, nobody knows what became of it.
@@ -75,8 +87,8 @@ impl Failed {
                 Some(code) => ["08", "57"].contains(&&code.code()[..2]),
                 None => is_broken(error),
             },
-            Self::NoConnection(_) => true,
-            Self::Told(_) => false,
+            Self::NoConnection(_) | Self::Unreached(_) | Self::Silent(_) => true,
+            Self::Busy(_) | Self::Told(_) => false,
         }
     }
 
@@ -113,9 +125,17 @@ impl From<Failed> for StoreError {
     fn from(failed: Failed) -> Self {
         match failed {
             Failed::Told(error) => error,
-            Failed::NoConnection(why) => Self::unavailable(format!(
+            Failed::NoConnection(why) | Failed::Unreached(why) => Self::unavailable(format!(
                 "the database can't be reached: {why}; see that it runs and lets this program in, \
                  senders will try again"
+            )),
+            Failed::Silent(limit) => Self::unavailable(format!(
+                "the database gave no answer within {} s: see whether it is overloaded or waits for \
+                 a standby; it is tried again",
+                limit.as_secs_f64()
+            )),
+            Failed::Busy(why) => Self::unavailable(format!(
+                "{why}: raise `postgres.connections`, or look for slow `sql` statements"
             )),
             Failed::Database(error) => {
                 let said = explained(&error);
@@ -141,10 +161,8 @@ impl From<Failed> for StoreError {
                     Some(_) => "the database refused",
                     None => "the connection to the database broke; it is tried again",
                 };
-                Self::Unavailable {
-                    message: format!("{advice}: {said}"),
-                    source: Some(Box::new(error)),
-                }
+                // Not as the source: the driver's error shows the row that was refused.
+                Self::unavailable(format!("{advice}: {said}"))
             }
         }
     }
@@ -153,7 +171,7 @@ impl From<Failed> for StoreError {
 /// What the server, or else the connection, has to say.
 pub(super) fn explained(error: &Error) -> String {
     if let Some(said) = error.as_db_error() {
-        return format!("{} ({})", said.message(), said.code().code());
+        return told(said);
     }
     if let Some(cause) = tls::cause(error) {
         return tls::explained(cause);
@@ -161,18 +179,50 @@ pub(super) fn explained(error: &Error) -> String {
     error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
 }
 
+/// What the server has to say, without its details, which show rows, and without values: errors of data
+/// (22) quote them, in the quotation marks of the server's language.
+pub(super) fn told(said: &DbError) -> String {
+    let (message, code) = (said.message(), said.code().code());
+    let is_mark = |c: char| "\"'`«»‹›„“”‚‘’「」".contains(c);
+    let ends = code.starts_with("22").then(|| message.find(is_mark).zip(message.rfind(is_mark)));
+    let Some((from, to)) = ends.flatten() else { return format!("{message} ({code})") };
+    let rest = message[to..].trim_start_matches(is_mark);
+    format!("{}…{rest} ({code})", &message[..from])
+}
+
 /// How often something was tried.
-#[derive(Debug, Default)]
-pub(super) struct Tries(u32);
+#[derive(Debug)]
+pub(super) struct Tries {
+    n: u32,
+    since: Instant,
+    was_silent: bool,
+}
+
+impl Default for Tries {
+    fn default() -> Self {
+        Self { n: 0, since: Instant::now(), was_silent: false }
+    }
+}
 
 impl Tries {
+    /// Waits before the next try after it failed so; false where that would not help. A silent
+    /// connection is replaced once.
+    pub(super) async fn next_after(&mut self, failed: &Failed) -> bool {
+        let is_in_time = match failed {
+            Failed::Unreached(_) => self.since.elapsed() < AWAY,
+            Failed::Silent(_) => !std::mem::replace(&mut self.was_silent, true),
+            _ => true,
+        };
+        is_in_time && failed.may_pass() && self.next().await
+    }
+
     /// Waits before the next try; false where there were enough.
     pub(super) async fn next(&mut self) -> bool {
-        self.0 += 1;
-        if self.0 >= TRIES {
+        self.n += 1;
+        if self.n >= TRIES {
             return false;
         }
-        let pause = PAUSE * 2_u32.pow(self.0 - 1);
+        let pause = PAUSE * 2_u32.pow(self.n - 1);
         tokio::time::sleep(pause.mul_f64(0.5 + fastrand::f64())).await;
         true
     }
@@ -186,7 +236,7 @@ macro_rules! again {
         loop {
             let done: Result<_, $crate::store::postgres::error::Failed> = async { $work }.await;
             match done {
-                Err(failed) if failed.may_pass() && tries.next().await => {}
+                Err(failed) if tries.next_after(&failed).await => {}
                 done => break done.map_err($crate::store::StoreError::from),
             }
         }

@@ -10,6 +10,7 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{GenericClient, Row};
 use uuid::Uuid;
 
+use super::address::{SILENCE, WAIT};
 use super::batch::{Ask, Batcher};
 use super::error::{Failed, Tries, again};
 use super::pool::{Pool, Typed};
@@ -138,14 +139,17 @@ async fn finish_all(
     let finished = again!({
         let connection = pool.get().await?;
         let is_repeated = std::mem::replace(&mut is_repeated, true);
-        let mut held = finish(&endings, &**connection).await?;
-        if is_repeated && held.len() < endings.len() {
-            // An answer may have been lost, and not the claim. What had to be waited for is seen now.
-            let ends: Vec<End<'_>> = endings.iter().map(|ending| ending.end()).collect();
-            let ended = ended(&ends, &**connection).await?;
-            held.extend(ended.into_iter().map(|task| (task, true)));
-        }
-        Ok(held)
+        let write = async {
+            let mut held = finish(&endings, &**connection).await?;
+            if is_repeated && held.len() < endings.len() {
+                // An answer may have been lost, and not the claim. What had to be waited for is seen now.
+                let ends: Vec<End<'_>> = endings.iter().map(|ending| ending.end()).collect();
+                let ended = ended(&ends, &**connection).await?;
+                held.extend(ended.into_iter().map(|task| (task, true)));
+            }
+            Ok(held)
+        };
+        connection.within(SILENCE, write).await
     });
     let locked = tell(batch, finished, |ending| (ending.seq, ending.route.clone()));
     if passes_lane {
@@ -233,7 +237,9 @@ async fn extend(pool: &Pool, batch: &[Ask<Extension, ()>]) -> Result<Held, Faile
         (&leases, Type::FLOAT8_ARRAY),
     ];
     let connection = pool.for_leases().await?;
-    held_tasks(&connection.query_typed(include_str!("extend.sql"), &parameters).await?)
+    // All leases wait for this: it must not take long to find out that no answer comes.
+    let asked = connection.query_typed(include_str!("extend.sql"), &parameters);
+    held_tasks(&connection.within(WAIT, asked).await?)
 }
 
 /// Tells everybody who asked whether their token held, and gives back those whose tasks are locked: most

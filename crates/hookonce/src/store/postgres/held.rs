@@ -13,8 +13,6 @@ use super::insert::Request;
 use crate::event::EventId;
 use crate::store::StoreError;
 
-/// How many wait at a time, each on a connection of its own.
-const WIDTH: usize = 2;
 /// How many more may be there.
 const QUEUE: usize = 1024;
 /// How many keys are remembered, and for how long: a sender comes again.
@@ -29,8 +27,9 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Starts what stores them one by one, with `store`.
-    pub(super) fn start<W, F>(running: &mut JoinSet<()>, store: W) -> Self
+    /// Starts what stores them one by one, with `store`: `width` at a time, each on a connection of its
+    /// own.
+    pub(super) fn start<W, F>(running: &mut JoinSet<()>, width: usize, store: W) -> Self
     where
         W: Fn(Self, Request) -> F + Clone + Send + 'static,
         F: Future<Output = ()> + Send,
@@ -38,7 +37,7 @@ impl Held {
         let (requests, queue) = mpsc::channel::<Request>(QUEUE);
         let queue = Arc::new(tokio::sync::Mutex::new(queue));
         let held = Self { requests, keys: Arc::default() };
-        for _ in 0..WIDTH {
+        for _ in 0..width {
             let (queue, store, held) = (queue.clone(), store.clone(), held.clone());
             running.spawn(async move {
                 loop {

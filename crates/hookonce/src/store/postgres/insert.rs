@@ -41,7 +41,7 @@ pub(super) fn start(
     due: &Arc<Notify>,
 ) -> Batcher<Vec<NewEvent>, Vec<Arrival>> {
     let (alone, woken) = (pool.clone(), due.clone());
-    let held = Held::start(running, move |held: Held, request| {
+    let held = Held::start(running, pool.held_width(), move |held: Held, request| {
         let (pool, due) = (alone.clone(), woken.clone());
         async move {
             store_held(&pool, &held, request).await;

@@ -5,9 +5,10 @@ mod parameters;
 use std::error::Error;
 
 use bytes::BytesMut;
+use tokio::time::timeout;
 use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
 
-use super::error::{Failed, again};
+use super::error::{Failed, again, told};
 use super::fate::{self, Number};
 use super::finish::{self, Ending};
 use super::pool::{Connection, Pool, Typed};
@@ -28,7 +29,7 @@ pub(super) async fn finish_with(
     statement: &Statement,
 ) -> Result<(), StoreError> {
     again!({
-        let connection = pool.get().await?;
+        let connection = pool.for_users(statement.timeout).await?;
         let run = async {
             let begin = connection.begin("begin");
             let ((), number) = tokio::try_join!(begin, holds(&connection, claim))?;
@@ -36,9 +37,11 @@ pub(super) async fn finish_with(
             run(&connection, statement).await?;
             Ok(number)
         };
-        let number = match run.await {
-            Ok(number) => number,
-            Err(failed) => {
+        let number = match timeout(statement.timeout, run).await {
+            Ok(Ok(number)) => number,
+            // The connection is closed, and the server told to give up.
+            Err(_) => return Err(took_too_long(statement).into()),
+            Ok(Err(failed)) => {
                 // A connection that can't even do this is not used again.
                 let _ = connection.end("rollback").await;
                 return Err(failed);
@@ -59,6 +62,17 @@ pub(super) async fn finish_with(
             failed => failed,
         })
     })
+}
+
+fn took_too_long(statement: &Statement) -> StoreError {
+    StoreError::Statement {
+        permanent: false,
+        message: format!(
+            "the statement took longer than {} s and was cut off: see what it waits for, or raise \
+             the sink's `timeout`",
+            statement.timeout.as_secs_f64()
+        ),
+    }
 }
 
 /// Keeps the claim until the transaction ends, if its token holds, and gives the transaction's number.
@@ -161,7 +175,7 @@ fn explained(error: &tokio_postgres::Error) -> String {
         || error.to_string(),
         |said| {
             let detail = said.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-            format!("{} ({}){detail}", said.message(), said.code().code())
+            told(said) + &detail
         },
     )
 }

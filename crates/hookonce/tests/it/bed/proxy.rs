@@ -1,7 +1,7 @@
-//! A proxy before a PostgreSQL server, which loses an answer when it is told to.
+//! A proxy before a PostgreSQL server, which loses or keeps an answer when it is told to.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicIsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -12,6 +12,10 @@ pub(crate) struct Proxy {
     pub(crate) port: u16,
     /// How many answers are passed on until one is lost; below nothing, all are.
     left: Arc<AtomicIsize>,
+    /// The connection is not cut then, but silent from there on.
+    keeps: Arc<AtomicBool>,
+    /// How many connections are closed before a word.
+    refusals: Arc<AtomicIsize>,
     _running: JoinSet<()>,
 }
 
@@ -20,20 +24,37 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let left = Arc::new(AtomicIsize::new(-1));
-        let counted = left.clone();
+        let keeps = Arc::new(AtomicBool::new(false));
+        let refusals = Arc::new(AtomicIsize::new(0));
+        let refused = refusals.clone();
+        let told = (left.clone(), keeps.clone());
         let mut running = JoinSet::new();
         running.spawn(async move {
             let mut connections = JoinSet::new();
             while let Ok((client, _)) = listener.accept().await {
-                connections.spawn(pass(client, server.clone(), counted.clone()));
+                if refused.fetch_sub(1, Ordering::SeqCst) > 0 {
+                    continue;
+                }
+                connections.spawn(pass(client, server.clone(), told.clone()));
             }
         });
-        Self { port, left, _running: running }
+        Self { port, left, keeps, refusals, _running: running }
     }
 
     /// Passes on `n` answers, and cuts the connection of the next one, which the server has given.
     pub(crate) fn lose_after(&self, n: isize) {
         self.left.store(n, Ordering::SeqCst);
+    }
+
+    /// Passes on `n` answers, and keeps the next one to itself, and all that follow on that connection.
+    pub(crate) fn keep_after(&self, n: isize) {
+        self.keeps.store(true, Ordering::SeqCst);
+        self.left.store(n, Ordering::SeqCst);
+    }
+
+    /// Lets the next `n` not in.
+    pub(crate) fn refuse(&self, n: isize) {
+        self.refusals.store(n, Ordering::SeqCst);
     }
 
     /// Whether it has lost it, or was told of none.
@@ -42,7 +63,9 @@ impl Proxy {
     }
 }
 
-async fn pass(client: TcpStream, server: String, left: Arc<AtomicIsize>) {
+type Told = (Arc<AtomicIsize>, Arc<AtomicBool>);
+
+async fn pass(client: TcpStream, server: String, (left, keeps): Told) {
     let Ok(server) = TcpStream::connect(server).await else { return };
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
@@ -55,6 +78,9 @@ async fn pass(client: TcpStream, server: String, left: Arc<AtomicIsize>) {
             // Whole answers are passed on: each ends with the server being ready.
             while let Some(end) = answer_end(&said) {
                 if left.fetch_sub(1, Ordering::SeqCst) == 0 {
+                    if keeps.load(Ordering::SeqCst) {
+                        std::future::pending::<()>().await;
+                    }
                     return;
                 }
                 // Below nothing it stays: more are passed on than can be counted down.

@@ -78,6 +78,89 @@ impl Broken {
     }
 }
 
+/// Fails when an error keeps the driver's, whose details show the row, or what a message quotes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_error_shows_what_an_event_says() {
+    let database = Database::make();
+    let store = open(&database).await;
+    let sql = Connection::open(&database.url);
+    sql.run("create table ledger (id text, n integer check (n < 10))");
+    store.insert(vec![event("k")]).await.unwrap();
+    let claim = store.claim(order(1)).await.unwrap().remove(0);
+    for effect in [
+        "insert into ledger (n) select x::int from (select 'wamid.\"SECRET' || :id) v (x)",
+        "insert into ledger (id) select cast('SECRET' || :id as date)",
+        "insert into ledger (id, n) values ('SECRET' || :id, 11)",
+    ] {
+        let failed = store.finish_with(&claim, StepDone::Task, statement(&claim, effect)).await;
+        assert_shows_nothing(&failed.unwrap_err());
+    }
+    // A check of ours that an event fails, and every event at that.
+    sql.run("alter table hookonce.events add check (key <> 'wamid.SECRET')");
+    let refused = store.insert(vec![event("wamid.SECRET")]).await.unwrap_err();
+    assert_shows_nothing(&refused);
+}
+
+fn assert_shows_nothing(error: &StoreError) {
+    let mut shown = format!("{error} {error:?}");
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        shown += &format!(" {error} {error:?}");
+        cause = error.source();
+    }
+    assert!(!shown.contains("SECRET"), "{shown}");
+}
+
+/// Fails when `Pool::for_leases` has one place, or `extend` no limit of time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lease_is_extended_although_a_connection_is_silent() {
+    let broken = Broken::make().await;
+    let claim = broken.claim("a").await;
+    soon(broken.store.extend(&claim, LEASE)).await.unwrap();
+    broken.proxy.keep_after(0);
+    soon(broken.store.extend(&claim, LEASE)).await.unwrap();
+    assert!(broken.proxy.has_lost());
+    soon(broken.store.extend(&claim, LEASE)).await.unwrap();
+}
+
+/// Fails when `may_pass` does not count what is `Unreached`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_lets_nobody_in_for_a_moment_refuses_no_event() {
+    let broken = Broken::make().await;
+    broken.store.counts().await.unwrap();
+    broken.proxy.refuse(2);
+    broken.proxy.lose_after(0);
+    let stored = soon(broken.store.insert(vec![event("a")])).await;
+    assert_eq!(stored.unwrap(), [Arrival::New]);
+    assert!(broken.proxy.has_lost());
+}
+
+/// Fails when `end`, `finish_all` or `Pool::query` has no limit of time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_silent_connection_was_asked_is_asked_on_another() {
+    let limit = Duration::from_secs(15);
+    let insert = async {
+        let broken = Broken::make().await;
+        broken.store.counts().await.unwrap();
+        // The first words, the insert, the lanes, and the commit, which is done.
+        broken.proxy.keep_after(2);
+        let stored = tokio::time::timeout(limit, broken.store.insert(vec![event("a")])).await;
+        assert_eq!(stored.unwrap().unwrap(), [Arrival::New]);
+        assert!(broken.proxy.has_lost());
+    };
+    let finish = async {
+        let broken = Broken::make().await;
+        let claim = broken.claim("a").await;
+        broken.store.counts().await.unwrap();
+        broken.proxy.keep_after(0);
+        let done = broken.store.finish(&claim, &Outcome::Completed);
+        tokio::time::timeout(limit, done).await.unwrap().unwrap();
+        assert!(broken.proxy.has_lost());
+        assert_eq!(broken.task("a"), "completed 1 1");
+    };
+    tokio::join!(insert, finish);
+}
+
 fn dead() -> Outcome {
     Outcome::Dead { error: "e".to_owned(), lane: DeadLane::Pass }
 }

@@ -24,7 +24,7 @@ fn count(sql: &Connection, query: &str) -> usize {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_busy_node_has_as_many_connections_as_it_may_and_an_idle_one_two() {
     let database = Database::make();
-    let options = PostgresOptions { connections: 3, ..PostgresOptions::new(&database.url) };
+    let options = PostgresOptions { connections: 4, ..PostgresOptions::new(&database.url) };
     let store = PostgresStore::open(options).await.unwrap();
     let sql = Connection::open(&database.url);
     store.insert(vec![event("a")]).await.unwrap();
@@ -36,8 +36,8 @@ async fn a_busy_node_has_as_many_connections_as_it_may_and_an_idle_one_two() {
         extended.unwrap();
         most = most.max(count(&sql, OURS));
     }
-    // Three, one for leases, one that listens.
-    assert!((3..=5).contains(&most), "{most}");
+    // Four, one for leases, one that listens.
+    assert!((4..=6).contains(&most), "{most}");
     until(async || count(&sql, OURS) <= 2).await;
     // What is done at one time waits a moment for the one that is open.
     for _ in 0..20 {
@@ -90,7 +90,7 @@ async fn a_transaction_that_nobody_waits_for_any_more_ends_with_its_connection()
 /// Fails when `Connection` gives its wire back whether a transaction `is_open` or not.
 async fn a_statement_that_nobody_waits_for_holds_no_connection() {
     let database = Database::make();
-    let options = PostgresOptions { connections: 2, ..PostgresOptions::new(&database.url) };
+    let options = PostgresOptions { connections: 5, ..PostgresOptions::new(&database.url) };
     let store = PostgresStore::open(options).await.unwrap();
     let sql = Connection::open(&database.url);
     sql.run("create table ledger (id text)");
@@ -119,6 +119,63 @@ async fn a_statement_that_nobody_waits_for_holds_no_connection() {
         soon(store.finish(claim, &Outcome::Completed)).await.unwrap();
     }
     assert_eq!(count(&sql, "select count(*) from ledger"), 0);
+}
+
+/// Fails when `finish_with` takes its connection by `Pool::get`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn statements_that_wait_for_a_lock_keep_nothing_else_waiting() {
+    let database = Database::make();
+    let store = open(&database).await;
+    let sql = Connection::open(&database.url);
+    sql.run("create table ledger (id text)");
+    store.insert((0..20).map(|n| event(&format!("k{n}"))).collect()).await.unwrap();
+    let mut claims = store.claim(order(20)).await.unwrap();
+    let free = claims.pop().unwrap();
+    sql.run("begin; lock table ledger");
+    let write = |claim| {
+        let insert = statement(claim, "insert into ledger values (:id)");
+        store.finish_with(claim, StepDone::Task, insert)
+    };
+    let watcher = Connection::open(&database.url);
+    let waiting = "select count(*) from pg_stat_activity \
+                   where datname = current_database() and wait_event_type = 'Lock'";
+    let others = async {
+        until(async || count(&watcher, waiting) == 5).await;
+        for n in 0..20 {
+            soon(store.insert(vec![event(&format!("later{n}"))])).await.unwrap();
+            assert_eq!(soon(store.claim(order(1))).await.unwrap().len(), 1);
+        }
+        soon(store.extend(&free, LEASE)).await.unwrap();
+        soon(store.finish(&free, &Outcome::Completed)).await.unwrap();
+        let mut hasty = statement(&free, "insert into ledger values (:id)");
+        hasty.timeout = std::time::Duration::from_millis(50);
+        let busy = message(store.finish_with(&free, StepDone::Task, hasty).await);
+        assert!(busy.contains("all 5 connections") && busy.contains("slow `sql`"), "{busy}");
+        sql.run("rollback");
+    };
+    let (written, ()) = tokio::join!(join_all(claims.iter().map(write)), others);
+    assert!(written.into_iter().all(|written| written.is_ok()));
+    assert_eq!(count(&sql, "select count(*) from ledger"), 19);
+}
+
+/// Fails when `finish_with` has no limit of time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_statement_that_takes_too_long_is_cut_off_at_the_server() {
+    let database = Database::make();
+    let store = open(&database).await;
+    let sql = Connection::open(&database.url);
+    store.insert(vec![event("a")]).await.unwrap();
+    let claim = store.claim(order(1)).await.unwrap().remove(0);
+    let mut endless = statement(&claim, "select pg_sleep(600), :id");
+    endless.timeout = std::time::Duration::from_millis(100);
+    let cut = soon(store.finish_with(&claim, StepDone::Task, endless)).await;
+    let said = cut.as_ref().unwrap_err().to_string();
+    assert!(matches!(cut, Err(StoreError::Statement { permanent: false, .. })), "{cut:?}");
+    assert!(said.contains("took longer than 0.1 s"), "{said}");
+    let asleep = "select count(*) from pg_stat_activity where wait_event = 'PgSleep' \
+                  and datname = current_database()";
+    until(async || count(&sql, asleep) == 0).await;
+    soon(store.finish(&claim, &Outcome::Completed)).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
