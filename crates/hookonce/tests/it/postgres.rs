@@ -1,5 +1,6 @@
 //! What is PostgreSQL's alone: how a store reaches its server, and what it does while it can't.
 
+mod away;
 mod beginnings;
 mod bouncer;
 mod breaking;
