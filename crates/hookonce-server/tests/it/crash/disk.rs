@@ -26,7 +26,10 @@ fn when_its_files_can_not_grow_it_answers_503_and_goes_on_when_they_can() {
     let shop = Shop::new(&Settings { min_free_disk: "0B", ..Settings::default() });
     let mut command = Command::new("sh");
     // A file that would grow beyond the limit is a signal first, and an error where it is ignored.
-    let script = format!("trap '' XFSZ; exec {} serve", env!("CARGO_BIN_EXE_hookonce"));
+    let script = format!(
+        "trap '' XFSZ; exec {} serve --admin-listen 127.0.0.1:0",
+        env!("CARGO_BIN_EXE_hookonce")
+    );
     command.args(["-c", &script]).current_dir(shop.place.path("")).env_clear();
     let server = Server::listening(&mut command);
     let limit = |bytes: &str| {
@@ -62,7 +65,7 @@ fn on_a_full_disk_it_answers_503_and_goes_on_when_there_is_room() {
     };
     let script = format!(
         "{mount} && cp hookonce.toml hookonce.db disk && cd disk &&
-         head -c 1000000 /dev/zero > ballast && exec {} serve",
+         head -c 1000000 /dev/zero > ballast && exec {} serve --admin-listen 127.0.0.1:0",
         env!("CARGO_BIN_EXE_hookonce")
     );
     let server = Server::listening(&mut unshare(how, &script));

@@ -217,11 +217,16 @@ fn check(shop: &Shop, sent: &Sent) {
     assert_eq!(shop.states(), [("completed".to_owned(), events)].into());
     assert_eq!(shop.number("select count(*) from ledger"), events);
     let id = either("unhex(replace(l.event_id, '-', ''))", "cast(l.event_id as uuid)");
+    // PostgreSQL commits in any order what overlaps in time: there the one before must have come so much
+    // later that this one had its answer.
+    let overtaken = either("1", "at_before > at + interval '3 s'");
     let disorder = format!(
         "select count(*) from (
-          select e.seq < lag(e.seq) over (partition by e.lane order by l.entry) as is_late
+          select e.seq < lag(e.seq) over same as is_late, e.received_at as at,
+            lag(e.received_at) over same as at_before
           from ledger l join hookonce_events e on e.id = {id}
-        ) q where is_late"
+          window same as (partition by e.lane order by l.entry)
+        ) q where is_late and {overtaken}"
     );
     assert_eq!(shop.number(&disorder), 0, "entries before an earlier one of their conversation");
     eprintln!("{events} events, {} messages acked", sent.acked());

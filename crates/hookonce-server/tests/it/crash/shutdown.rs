@@ -15,10 +15,11 @@ use crate::engine::on_both;
 on_both![a_shutdown_under_load_loses_nothing_and_what_it_cuts_off_is_tried_again,];
 
 fn a_shutdown_under_load_loses_nothing_and_what_it_cuts_off_is_tried_again() {
-    static IS_STUCK: AtomicBool = AtomicBool::new(true);
-    let sink = Sink::start(|effect| {
+    // Of this run alone: the test runs on either store, side by side.
+    let is_stuck: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(true)));
+    let sink = Sink::start(move |effect| {
         // Some steps take longer than the shutdown waits.
-        while effect.payload.contains("stuck") && IS_STUCK.load(Ordering::SeqCst) {
+        while effect.payload.contains("stuck") && is_stuck.load(Ordering::SeqCst) {
             thread::sleep(Duration::from_millis(20));
         }
         thread::sleep(Duration::from_millis(50));
@@ -57,7 +58,7 @@ fn a_shutdown_under_load_loses_nothing_and_what_it_cuts_off_is_tried_again() {
     assert!(lost.is_empty(), "acked and not stored: {lost:?}");
     let cut_off = shop.number("select count(*) from hookonce_tasks where state = 'claimed'");
     assert!(cut_off > 0);
-    IS_STUCK.store(false, Ordering::SeqCst);
+    is_stuck.store(false, Ordering::SeqCst);
     let _server = shop.serve();
     shop.wait_until_done();
     let lapsed = "select count(*) from hookonce_attempts where outcome = 'lapsed'";
