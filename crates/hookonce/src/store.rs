@@ -13,6 +13,8 @@ mod pick;
 pub mod postgres;
 mod reading;
 pub mod sqlite;
+mod unproven;
+mod way;
 
 use std::borrow::Cow;
 use std::fmt;

@@ -48,10 +48,10 @@ use self::connector::Connector;
 use self::error::Failed;
 pub use self::facts::PostgresFacts;
 use self::finish::Ending;
-pub(super) use self::insert::REFUSED;
 use self::pool::Pool;
 use self::prune::Walk;
 use super::pick::Turn;
+use super::way::Way;
 use super::{
     Arrival, AuditEntry, ClaimOrder, Counts, EventDetails, Filter, Migrated, MirrorRoute,
     MirrorSource, Moved, Page, Progress, Pruned, Release, Retention, RouteCounts, Statement,
@@ -291,11 +291,11 @@ impl Store for PostgresStore {
     }
 
     async fn list(&self, filter: &Filter, limit: usize) -> Result<Page, StoreError> {
-        read::list(&self.pool, filter, read::Way::NewestFirst, limit).await
+        read::list(&self.pool, filter, Way::NewestFirst, limit).await
     }
 
     async fn walk(&self, filter: &Filter, limit: usize) -> Result<Page, StoreError> {
-        read::list(&self.pool, filter, read::Way::OldestFirst, limit).await
+        read::list(&self.pool, filter, Way::OldestFirst, limit).await
     }
 
     async fn counts(&self) -> Result<Counts, StoreError> {

@@ -40,10 +40,10 @@ use self::disk::Disk;
 use self::finish::Written;
 use self::prune::Walk;
 use self::queue::{Call, Class, Queue};
-use self::read::Way;
 use self::session::Session;
 use self::writer::Writer;
 use super::pick::Turn;
+use super::way::Way;
 use super::{
     Arrival, AuditEntry, ClaimOrder, Clock, Counts, EventDetails, Filter, Migrated, MirrorRoute,
     MirrorSource, Moved, Page, Progress, Pruned, Release, Retention, RouteCounts, Statement,

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::{Cell, Piece, Row, Table};
 use crate::event::{BASE64, Kind};
-use crate::store::postgres::REFUSED;
+use crate::store::unproven::REFUSED;
 
 /// What it has met.
 pub(super) struct Fit {

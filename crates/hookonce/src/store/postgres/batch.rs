@@ -1,7 +1,7 @@
 //! Gathers what many ask for into batches, each one transaction.
 //!
-//! There is no timer: what has queued up while the transactions before were under way is the next
-//! batch.
+//! Nothing waits for a batch to grow: what has queued up while the one before was under way is the next.
+//! Only where that one is slow, another begins beside it.
 
 use std::pin::pin;
 use std::sync::Arc;

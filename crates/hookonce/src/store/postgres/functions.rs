@@ -1,5 +1,6 @@
-//! The functions that a worker in any language calls, and who may call them. One file a function; a
-//! migration is made of them.
+//! The functions that a worker in any language calls, those that they need, and who may call them. One
+//! file a function; a migration is made of them. What the store itself calls lies beside them, in the
+//! migration before.
 
 use tokio_postgres::error::SqlState;
 

@@ -17,20 +17,14 @@ use super::rows;
 use super::time::Time;
 use crate::element;
 use crate::event::{EventId, Lane, NewEvent};
+use crate::store::unproven::{REFUSED, TOO_OLD};
 use crate::store::{Arrival, StoreError};
 use crate::task::{NewTask, lane_id};
 
-/// How many batches are in flight: while one waits for the disk, the next is written.
+/// How many batches are in flight at the most: each has the queue to itself until it proves to be slow.
 const WIDTH: usize = 3;
 /// How often an element that differs is kept.
 const KEPT: usize = 3;
-
-/// Why a task is dead on arrival whose event may have been stored before its key was pruned.
-pub(super) const TOO_OLD: &str = "too old to be proven new: the key of an event of this age may have been \
-                       pruned; replay it if it was never handled";
-/// Why a task is dead on arrival whose event the database does not take as it is.
-pub(in crate::store) const REFUSED: &str =
-    "the database refused the event: its payload is kept as base64";
 
 pub(super) type Request = Ask<Vec<NewEvent>, Vec<Arrival>>;
 

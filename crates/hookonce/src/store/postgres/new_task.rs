@@ -6,10 +6,8 @@ use tokio_postgres::types::Type;
 use uuid::Uuid;
 
 use super::error::Failed;
-use super::insert::TOO_OLD;
 use super::pool::Typed;
 use super::rows;
-use crate::event::Priority;
 
 /// A task on its way into the store.
 pub(super) struct NewTaskRow<'a> {
@@ -59,17 +57,6 @@ pub(super) async fn write_tasks(
     };
     let (stored, ()) = tokio::try_join!(stored, wake)?;
     Ok(stored.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?)
-}
-
-/// Why the tasks of an event are dead that the sender dates before the time up to which keys were
-/// removed, if it does.
-pub(super) fn too_old(
-    priority: Priority,
-    sent_at: Option<Timestamp>,
-    pruned_until: Option<Timestamp>,
-) -> Option<&'static str> {
-    let is_old = sent_at.is_some_and(|at| pruned_until.is_some_and(|until| at <= until));
-    (priority != Priority::History && is_old).then_some(TOO_OLD)
 }
 
 /// The sender's time up to which keys were removed.

@@ -11,6 +11,7 @@ use super::error::{Failed, again};
 use super::pool::{Pool, Typed};
 use super::rows;
 use crate::event::{Event, EventId};
+use crate::store::way::Way;
 use crate::store::{
     ArrivalRecord, Counts, EventDetails, EventSummary, Filter, Page, Progress, RouteCounts,
     StateFilter, StoreError,
@@ -76,39 +77,6 @@ fn step(row: &Row) -> Result<StepRecord, tokio_postgres::Error> {
         state: if done { StepState::Done } else { StepState::Begun },
         result: row.try_get(4)?,
     })
-}
-
-/// Which way a page goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
-    NewestFirst,
-    OldestFirst,
-}
-
-impl Way {
-    /// A number before that of every event.
-    fn start(self) -> i64 {
-        match self {
-            Self::NewestFirst => i64::MAX,
-            Self::OldestFirst => i64::MIN,
-        }
-    }
-
-    /// A number that no event's is beyond.
-    fn end(self) -> i64 {
-        match self {
-            Self::NewestFirst => i64::MIN,
-            Self::OldestFirst => i64::MAX,
-        }
-    }
-
-    /// The number just before that of one event.
-    fn just_before(self, seq: i64) -> i64 {
-        match self {
-            Self::NewestFirst => seq + 1,
-            Self::OldestFirst => seq - 1,
-        }
-    }
 }
 
 /// Gives a page of events.

@@ -14,6 +14,7 @@ use super::new_task::{self, NewTaskRow};
 use super::pool::{Pool, Typed};
 use super::rows;
 use crate::event::{EventId, Priority};
+use crate::store::unproven::too_old;
 use crate::store::{AuditEntry, MirrorRoute, MirrorSource, Moved, StoreError};
 use crate::task::{NewTask, TaskId, lane_id};
 
@@ -93,7 +94,7 @@ pub(super) async fn assign(pool: &Pool, tasks: &[(EventId, NewTask)]) -> Result<
                 Some(UNREADABLE)
             } else {
                 let priority = Priority::from_number(event.priority.into());
-                new_task::too_old(priority, event.sent_at, pruned_until)
+                too_old(priority, event.sent_at, pruned_until)
             };
             (event.lane_id(task), dead)
         };

@@ -5,16 +5,10 @@ use rusqlite::{named_params, params};
 
 use super::session::{Count, Session};
 use crate::element;
-use crate::event::{Lane, NewEvent, Priority};
+use crate::event::{Lane, NewEvent};
 use crate::store::Arrival;
+use crate::store::unproven::{REFUSED, too_old};
 use crate::task::lane_id;
-
-/// Why a task is dead on arrival whose event may have been stored before its key was pruned.
-const TOO_OLD: &str = "too old to be proven new: the key of an event of this age may have been \
-                       pruned; replay it if it was never handled";
-
-/// Why a task is dead on arrival whose event the database does not take as it is.
-const REFUSED: &str = "the database refused the event: its payload is kept as base64";
 
 /// Stores the events of one request within the open transaction, in their order.
 pub(super) fn insert(session: &Session, events: &[NewEvent]) -> rusqlite::Result<Vec<Arrival>> {
@@ -132,16 +126,5 @@ fn note_arrival(session: &Session, event: &NewEvent) -> rusqlite::Result<Arrival
 /// Why the tasks of a new event are dead on arrival, if they are.
 fn dead_reason(event: &NewEvent, pruned_until: Option<i64>) -> Option<&'static str> {
     let sent_at = event.sent_at.map(Timestamp::as_millisecond);
-    event.unreadable.or_else(|| too_old(event.priority as i64, sent_at, pruned_until))
-}
-
-/// Why the tasks of an event are dead that the sender dates before the time up to which keys were
-/// removed, if it does.
-pub(super) fn too_old(
-    priority: i64,
-    sent_at: Option<i64>,
-    pruned_until: Option<i64>,
-) -> Option<&'static str> {
-    let is_old = sent_at.is_some_and(|at| pruned_until.is_some_and(|until| at <= until));
-    (priority != Priority::History as i64 && is_old).then_some(TOO_OLD)
+    event.unreadable.or_else(|| too_old(event.priority, sent_at, pruned_until))
 }

@@ -4,6 +4,7 @@ use rusqlite::{Connection, OptionalExtension as _, Params, Row, named_params};
 
 use super::rows;
 use crate::event::{Event, EventId};
+use crate::store::way::Way;
 use crate::store::{
     ArrivalRecord, Counts, EventDetails, EventSummary, Filter, Page, Progress, RouteCounts,
     StateFilter,
@@ -52,13 +53,6 @@ pub(super) fn get(connection: &Connection, id: EventId) -> rusqlite::Result<Opti
     Ok(Some(EventDetails { summary, payload, attempts, steps, arrivals }))
 }
 
-/// Which way a page goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
-    NewestFirst,
-    OldestFirst,
-}
-
 /// Gives a page of events.
 pub(super) fn list(
     connection: &Connection,
@@ -84,32 +78,6 @@ pub(super) fn list(
     let events = between(connection, filter, way, (after, edge.unwrap_or(way.end())), limit)?;
     let next = if events.len() == limit { events.last().map(|event| event.seq) } else { edge };
     page(connection, events, next)
-}
-
-impl Way {
-    /// A number before that of every event.
-    fn start(self) -> i64 {
-        match self {
-            Self::NewestFirst => i64::MAX,
-            Self::OldestFirst => i64::MIN,
-        }
-    }
-
-    /// A number that no event's is beyond.
-    fn end(self) -> i64 {
-        match self {
-            Self::NewestFirst => i64::MIN,
-            Self::OldestFirst => i64::MAX,
-        }
-    }
-
-    /// The number just before that of one event.
-    fn just_before(self, seq: i64) -> i64 {
-        match self {
-            Self::NewestFirst => seq + 1,
-            Self::OldestFirst => seq - 1,
-        }
-    }
 }
 
 /// Dead tasks are few among many events, so these are found by their own index.

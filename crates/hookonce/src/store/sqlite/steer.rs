@@ -3,11 +3,11 @@
 use rusqlite::{OptionalExtension as _, Row, named_params, params};
 
 use super::finish::pass_lane;
-use super::insert::too_old;
 use super::read::seq_of;
 use super::session::{Count, Session};
-use crate::event::EventId;
+use crate::event::{EventId, Priority};
 use crate::store::Moved;
+use crate::store::unproven::too_old;
 use crate::task::{NewTask, TaskId, lane_id};
 
 /// Why a task is dead that an unreadable event is given: the reason itself was told on arrival.
@@ -69,7 +69,7 @@ pub(super) fn assign(session: &Session, tasks: &[(EventId, NewTask)]) -> rusqlit
                 let dead = if event.is_unreadable {
                     Some(UNREADABLE)
                 } else {
-                    too_old(event.priority, event.sent_at, pruned_until)
+                    too_old(Priority::from_number(event.priority), event.sent_at, pruned_until)
                 };
                 let parameters = params![
                     event.seq,
