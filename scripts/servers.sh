@@ -60,7 +60,7 @@ listen_addresses = '127.0.0.1'
 port = $port
 unix_socket_directories = '$work'
 max_connections = 400
-shared_buffers = 64MB
+shared_buffers = 256MB
 TEXT
 as_server "$binaries/pg_ctl" -D "$work/data" -l "$work/log" -w start >/dev/null
 # For tests that start and stop a server of their own.

@@ -32,7 +32,9 @@ use tokio::sync::watch;
 
 /// What is inserted, claimed and finished at once.
 const CYCLE: usize = 100;
+/// Conversations that go on at once, and messages of one, after which another takes its place.
 const LANES: usize = 5000;
+const MESSAGES: usize = 5;
 
 /// What a test sees through.
 const FEW_EVENTS: usize = 1_000;
@@ -159,7 +161,8 @@ impl Cycle {
                     continue;
                 }
                 let numbers = from..from + CYCLE;
-                let batch = numbers.map(|n| event(n, &format!("lane{}", n % LANES))).collect();
+                let lane = |n| format!("lane{}-{}", n % LANES, n / (LANES * MESSAGES));
+                let batch = numbers.map(|n| event(n, &lane(n))).collect();
                 store.insert(batch).await.expect("the store inserts");
                 self.inserted.store(from + CYCLE, Ordering::Relaxed);
             }

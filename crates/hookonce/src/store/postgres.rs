@@ -15,6 +15,7 @@ mod error;
 mod facts;
 mod fate;
 mod finish;
+mod front;
 mod functions;
 mod held;
 mod insert;
@@ -33,7 +34,7 @@ mod tls;
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -48,9 +49,9 @@ use self::connector::Connector;
 use self::error::Failed;
 pub use self::facts::PostgresFacts;
 use self::finish::Ending;
+use self::front::Front;
 use self::pool::Pool;
 use self::prune::Walk;
-use super::pick::Turn;
 use super::way::Way;
 use super::{
     Arrival, AuditEntry, ClaimOrder, Counts, EventDetails, Filter, Migrated, MirrorRoute,
@@ -117,7 +118,7 @@ pub struct PostgresStore {
     due: Arc<Notify>,
     /// Notified when they may, here or on another node.
     woken: Arc<Notify>,
-    turn: Mutex<Turn>,
+    front: Front,
     walk: tokio::sync::Mutex<Walk>,
     /// What gathers batches and listens; ends with the store.
     #[expect(dead_code, reason = "held until it is dropped")]
@@ -163,8 +164,8 @@ impl PostgresStore {
         let finishes = finish::start_finishes(&mut running, &pool, &due);
         let extends = finish::start_extends(&mut running, &pool);
         listen::start(&mut running, &pool, options, &due, &woken)?;
-        let (turn, walk) = (Mutex::default(), tokio::sync::Mutex::default());
-        Ok(Self { pool, inserts, finishes, extends, due, woken, turn, walk, running })
+        let (front, walk) = (Front::default(), tokio::sync::Mutex::default());
+        Ok(Self { pool, inserts, finishes, extends, due, woken, front, walk, running })
     }
 }
 
@@ -176,7 +177,7 @@ impl Store for PostgresStore {
     }
 
     async fn claim(&self, order: ClaimOrder) -> Result<Vec<Claim>, StoreError> {
-        let claims = claim::claim(&self.pool, &self.turn, &order);
+        let claims = claim::claim(&self.pool, &self.front, &order);
         timeout(SILENCE, claims).await.unwrap_or_else(|_| Err(Failed::Silent(SILENCE).into()))
     }
 
@@ -223,7 +224,7 @@ impl Store for PostgresStore {
         lease: Duration,
         limit: usize,
     ) -> Result<Vec<Claim>, StoreError> {
-        claim::reap(&self.pool, token, lease, limit).await
+        claim::reap(&self.pool, &self.front, token, lease, limit).await
     }
 
     async fn claimed(&self, task: &TaskId, token: Token) -> Result<Claim, StoreError> {

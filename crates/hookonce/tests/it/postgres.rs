@@ -4,10 +4,12 @@ mod away;
 mod beginnings;
 mod bouncer;
 mod breaking;
+mod horizon;
 mod locked;
 mod plans;
 mod pool;
 mod tls;
+mod versions;
 mod waking;
 
 use std::future::Future;

@@ -1,40 +1,44 @@
 //! Claiming: what is due, by priority and age, round robin over sources; and what has lapsed.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use tokio::time::Instant;
 use tokio_postgres::types::Type;
 use tokio_postgres::{GenericClient, Row};
 
 use super::error::{Failed, again};
+use super::front::{Front, Look, Since};
 use super::pool::Pool;
 use super::rows;
-use crate::store::pick::{Due, Turn, pick};
+use super::time::Time;
+use crate::store::pick::{Due, pick};
 use crate::store::{ClaimOrder, StoreError};
 use crate::task::{Claim, StepState, TaskId, Token};
 
 /// Claims tasks.
 pub(super) async fn claim(
     pool: &Pool,
-    turn: &Mutex<Turn>,
+    front: &Front,
     order: &ClaimOrder,
 ) -> Result<Vec<Claim>, StoreError> {
     again!({
         let connection = pool.get().await?;
+        let look = front.look(order.routes.iter().map(|route| &route.name));
+        let (whole, since) = (look.whole(), look.since());
         // All at once: they are done one after the other, and each sees what the one before did.
-        let (before, (), (), due) = tokio::try_join!(
+        let (before, (), (), due, lately) = tokio::try_join!(
             claimed_before(&**connection, order.token),
-            drain(&**connection, order.limit),
+            drain(&**connection, order.limit, &look),
             connection.begin(include_str!("begin_claim.sql")),
-            due(&**connection, order),
+            due(&**connection, order, &whole),
+            due_since(&**connection, order, &since),
         )?;
+        let due = [due, lately].concat();
+        look.found_due(&due);
         let claims = if before.is_empty() {
-            let picked = {
-                let mut turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
-                pick(due, &mut turn, order)
-            };
+            let picked = pick(due, &mut front.turn(), order);
             take(&**connection, order, &picked).await?
         } else {
             claimed(&**connection, &before, order.token).await?
@@ -46,14 +50,22 @@ pub(super) async fn claim(
 
 /// Gives lanes without a head their next one, in a transaction of its own: as many as this claim may
 /// need. Each task wakes its lane twice, when it is stored and when it ends.
-async fn drain(connection: &impl GenericClient, limit: usize) -> Result<(), Failed> {
+async fn drain(
+    connection: &impl GenericClient,
+    limit: usize,
+    look: &Look<'_>,
+) -> Result<(), Failed> {
     let most = i64::try_from(limit.saturating_mul(3).saturating_add(16)).unwrap_or(i64::MAX);
-    let parameters = [(&most as _, Type::INT8)];
-    tokio::try_join!(
+    let page = look.page();
+    let parameters = [(&most as _, Type::INT8), (&page as _, Type::INT8)];
+    let ((), drained, ()) = tokio::try_join!(
         connection.batch_execute(include_str!("begin_drain.sql")),
         connection.query_typed(include_str!("drain.sql"), &parameters),
         connection.batch_execute("commit"),
     )?;
+    for row in &drained {
+        look.found_woken(row.try_get(1)?);
+    }
     Ok(())
 }
 
@@ -71,18 +83,63 @@ async fn claimed_before(
     Ok(tasks)
 }
 
-/// The oldest due tasks, by priority and source; of each route no more than could be claimed.
+/// The oldest due tasks of these of the order's routes, by priority and source; of each route no more
+/// than could be claimed.
 async fn due(
     connection: &impl GenericClient,
     order: &ClaimOrder,
+    routes: &[usize],
 ) -> Result<Vec<Due<Timestamp>>, Failed> {
-    let names: Vec<&str> = order.routes.iter().map(|route| &*route.name).collect();
-    let most = |limit: usize| i64::try_from(limit.min(order.limit)).unwrap_or(i64::MAX);
-    let limits: Vec<i64> = order.routes.iter().map(|route| most(route.limit)).collect();
+    if routes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (names, limits) = names_and_limits(order, routes);
     let parameters = [(&names as _, Type::TEXT_ARRAY), (&limits as _, Type::INT8_ARRAY)];
+    let found = connection.query_typed(include_str!("claim_due.sql"), &parameters).await?;
+    read_due(&found, routes)
+}
+
+/// The same of those that became due lately.
+async fn due_since(
+    connection: &impl GenericClient,
+    order: &ClaimOrder,
+    since: &[(usize, &Since)],
+) -> Result<Vec<Due<Timestamp>>, Failed> {
+    if since.is_empty() {
+        return Ok(Vec::new());
+    }
+    let routes: Vec<usize> = since.iter().map(|(n, _)| *n).collect();
+    let (names, limits) = names_and_limits(order, &routes);
+    let ages: Vec<f64> = since.iter().map(|(_, since)| since.age()).collect();
+    let groups = || since.iter().flat_map(|(n, since)| since.groups.iter().map(move |g| (*n, g)));
+    let of_routes: Vec<&str> = groups().map(|(n, _)| &*order.routes[n].name).collect();
+    let priorities: Vec<i16> =
+        groups().map(|(_, ((priority, _), _))| i16::try_from(*priority).unwrap_or(0)).collect();
+    let sources: Vec<&str> = groups().map(|(_, ((_, source), _))| &**source).collect();
+    let sinces: Vec<Time> = groups().map(|(_, (_, since))| Time(*since)).collect();
+    let parameters = [
+        (&names as _, Type::TEXT_ARRAY),
+        (&limits as _, Type::INT8_ARRAY),
+        (&ages as _, Type::FLOAT8_ARRAY),
+        (&of_routes as _, Type::TEXT_ARRAY),
+        (&priorities as _, Type::INT2_ARRAY),
+        (&sources as _, Type::TEXT_ARRAY),
+        (&sinces as _, Type::TIMESTAMPTZ_ARRAY),
+    ];
+    let found = connection.query_typed(include_str!("claim_due_since.sql"), &parameters).await?;
+    read_due(&found, &routes)
+}
+
+fn names_and_limits<'a>(order: &'a ClaimOrder, routes: &[usize]) -> (Vec<&'a str>, Vec<i64>) {
+    let most = |limit: usize| i64::try_from(limit.min(order.limit)).unwrap_or(i64::MAX);
+    let routes = routes.iter().map(|n| &order.routes[*n]);
+    routes.map(|route| (&*route.name, most(route.limit))).unzip()
+}
+
+fn read_due(found: &[Row], routes: &[usize]) -> Result<Vec<Due<Timestamp>>, Failed> {
     let mut due = Vec::new();
-    for row in &connection.query_typed(include_str!("claim_due.sql"), &parameters).await? {
-        let route = usize::try_from(row.try_get::<_, i64>(0)?).unwrap_or(1) - 1;
+    for row in found {
+        let route = routes[usize::try_from(row.try_get::<_, i64>(0)?).unwrap_or(1) - 1];
         let priority = row.try_get::<_, i16>(1)?.into();
         let source = row.try_get::<_, &str>(2)?.into();
         let (at, seq) = (rows::time(row, 3)?, row.try_get(4)?);
@@ -133,6 +190,26 @@ async fn take(
 /// Takes lapsed claims over.
 pub(super) async fn reap(
     pool: &Pool,
+    front: &Front,
+    token: Token,
+    lease: Duration,
+    limit: usize,
+) -> Result<Vec<Claim>, StoreError> {
+    let began = Instant::now();
+    let (since, until) = front.leases().unzip();
+    let reaped = reap_since(pool, since, token, lease, limit).await;
+    match &reaped {
+        Ok(reaped) if reaped.len() == limit => front.left_leases(),
+        Err(_) if until.is_some() => {}
+        _ => front.looked_at_leases(until, began),
+    }
+    reaped
+}
+
+/// Takes over claims that lapsed in these last seconds, or ever.
+async fn reap_since(
+    pool: &Pool,
+    since: Option<f64>,
     token: Token,
     lease: Duration,
     limit: usize,
@@ -153,8 +230,12 @@ pub(super) async fn reap(
                 return Ok(repeated);
             }
         }
-        let parameters =
-            [(&uuid as _, Type::UUID), (&lease as _, Type::FLOAT8), (&limit as _, Type::INT8)];
+        let parameters = [
+            (&uuid as _, Type::UUID),
+            (&lease as _, Type::FLOAT8),
+            (&limit as _, Type::INT8),
+            (&since as _, Type::FLOAT8),
+        ];
         let rows = pool.query(include_str!("reap.sql"), &parameters).await?;
         read(&rows, token, true)
     })

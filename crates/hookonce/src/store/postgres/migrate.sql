@@ -4,5 +4,6 @@ select pg_advisory_xact_lock(hashtextextended('hookonce.migrations', 0));
 create schema if not exists hookonce;
 create table if not exists hookonce.migrations (
   version integer primary key,
-  at timestamptz not null
+  at timestamptz not null,
+  usable_from integer
 );

@@ -215,7 +215,7 @@ async fn drain(pool: &Pool) -> Result<(), StoreError> {
         if !is_long {
             break;
         }
-        let parameters = [(&LANES_OF_A_DRAIN as _, Type::INT8)];
+        let parameters = [(&LANES_OF_A_DRAIN as _, Type::INT8), (&0i64 as _, Type::INT8)];
         again!(pool.query(include_str!("drain.sql"), &parameters).await)?;
     }
     Ok(())

@@ -5,6 +5,10 @@ with lapsed as (
   from hookonce.tasks
   where state = 'claimed'
     and lease_until <= (select hookonce.clock())
+    -- What lapsed before was looked at before, where the way from the beginning is long.
+    and lease_until >= (
+      select coalesce(hookonce.clock() - $4::double precision * interval '1 second', '-infinity')
+    )
   order by lease_until
   limit $3
   for update skip locked

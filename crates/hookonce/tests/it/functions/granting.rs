@@ -33,7 +33,8 @@ async fn a_worker_may_call_the_functions_and_nothing_else() {
     }
     refused.push("select nextval('hookonce.seq')".to_owned());
     refused.push("create table hookonce.mine ()".to_owned());
-    for call in ["clock()", "drain_wakes(1)", "reap('{r}', 1)", "repair('{r}')", "error_text('x')"]
+    for call in
+        ["clock()", "drain_wakes(1, 0)", "reap('{r}', 1)", "repair('{r}')", "error_text('x')"]
     {
         refused.push(format!("select hookonce.{call}"));
     }

@@ -140,6 +140,9 @@ fn reads(tree: &[String]) -> Vec<String> {
             Some((_, index)) => reads.insert(format!("{table} by all of {index}")),
             None if scan.ends_with("Seq Scan") => reads.insert(format!("{table} whole")),
             None if scan.ends_with("Tid Scan") => reads.insert(format!("{table} by place")),
+            None if scan.ends_with("Tid Range Scan") => {
+                reads.insert(format!("{table} from a place on"))
+            }
             None if scan.ends_with("Bitmap Heap Scan") => {
                 reads.insert(format!("{table} by bitmap"))
             }

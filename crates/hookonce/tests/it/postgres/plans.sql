@@ -21,10 +21,14 @@ select hookonce.insert_arrivals(
   array[md5('story')::uuid], array[1::bigint], array[true], array['{"other":1}'], array['story'],
   array['mismatch'], array[1::bigint]
 );
-select hookonce.drain_wakes(10);
+select hookonce.drain_wakes(10, 0);
 select hookonce.trim_wakes(0);
 begin;
 select * from hookonce.due_tasks(array['node'], array[10::bigint]);
+select * from hookonce.due_tasks_since(
+  array['node'], array[10::bigint], array[1.0::double precision],
+  array['node'], array[0::smallint], array['whatsapp'], array['-infinity'::timestamptz]
+);
 select * from hookonce.finish_tasks(
   array[0::bigint], array['node'], array[md5('token')::uuid], array['completed'], array[null::text],
   array[0::float8], array[false], array[false]

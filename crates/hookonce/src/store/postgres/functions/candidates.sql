@@ -51,17 +51,18 @@ begin
     select next.seq, next.route, w.lane_id, next.priority, e.received_at as at
     from (select distinct lane_id from (select lane_id from hookonce.wakes limit 65536) k) w
     cross join lateral (
-      -- In the order of the one index that has it: no other finds the first without the others.
+      -- Between both ends of the lane: behind the last that waits, a look would go on through what is
+      -- left of other lanes. Said of both columns, for the one index that has that order.
       select lane_id, seq, route, priority
       from hookonce.tasks
       where state = 'pending' and due_at is null
         and (lane_id, seq) >= (w.lane_id, 0::bigint)
+        and (lane_id, seq) <= (w.lane_id, 9223372036854775807)
       order by lane_id, seq
       limit 1
     ) next
     join hookonce.events e on e.seq = next.seq
-    where next.lane_id = w.lane_id
-      and next.route = any(candidates.routes)
+    where next.route = any(candidates.routes)
       -- Not `exists`, which could become a join that reads every head there is.
       and (
         select h.seq

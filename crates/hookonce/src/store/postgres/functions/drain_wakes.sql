@@ -1,6 +1,7 @@
 -- Gives lanes that may have no head their next one, up to so many; a lane that somebody else is at stays
--- woken, and so does one whose next task somebody has locked.
-create or replace function hookonce.drain_wakes(most bigint) returns void
+-- woken, and so does one whose next task somebody has locked. Looks through the list from a page on, near
+-- its end where none is said, and gives the page where it found the first.
+create or replace function hookonce.drain_wakes(most bigint, page bigint) returns bigint
 language plpgsql
 -- Planned while the tables may be empty, and kept when they are not: there is one way to each row.
 set plan_cache_mode = force_generic_plan
@@ -11,6 +12,9 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
 declare
+  pages constant bigint :=
+    pg_relation_size('hookonce.wakes') / current_setting('block_size')::bigint;
+  beginning constant tid := format('(%s,0)', coalesce(page, greatest(pages - 64, 0)))::tid;
   woken uuid[];
   rows tid[];
   lanes uuid[];
@@ -21,7 +25,13 @@ begin
     into woken, rows
     -- A claim that trims the list may stay open: what it takes away is neither waited for nor looked at,
     -- or every drain would look at the same.
-    from (select lane_id, ctid from hookonce.wakes limit wide for update skip locked) w;
+    from (
+      select lane_id, ctid
+      from hookonce.wakes
+      where ctid >= beginning
+      limit wide
+      for update skip locked
+    ) w;
 
     -- Locked before the lanes are looked at: what is seen then was committed before. Nobody waits for
     -- a worker's open transaction.
@@ -33,7 +43,7 @@ begin
     );
     exit when cardinality(lanes) > 0;
     if woken is null or cardinality(woken) < wide then
-      return;
+      return coalesce((rows[1]::text::point)[0]::bigint, pages);
     end if;
     -- Somebody holds all of these: others may be behind them.
     wide := wide * 8;
@@ -53,16 +63,17 @@ begin
     select next.lane_id, next.seq, next.route
     from unnest(lanes) as w (lane_id)
     cross join lateral (
-      -- In the order of the one index that has it: no other finds the first without the others.
+      -- Between both ends of the lane: behind the last that waits, a look would go on through what is
+      -- left of other lanes. Said of both columns, for the one index that has that order.
       select lane_id, seq, route
       from hookonce.tasks
       where state = 'pending' and due_at is null
         and (lane_id, seq) >= (w.lane_id, 0::bigint)
+        and (lane_id, seq) <= (w.lane_id, 9223372036854775807)
       order by lane_id, seq
       limit 1
     ) next
-    where next.lane_id = w.lane_id
-      and (
+    where (
         select h.seq
         from hookonce.tasks h
         where h.lane_id = w.lane_id
@@ -89,6 +100,7 @@ begin
   from free f
   where t.seq = f.seq
     and t.route = f.route;
+  return (rows[1]::text::point)[0]::bigint;
 end
 $$;
 

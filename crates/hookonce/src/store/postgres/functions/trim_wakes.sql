@@ -39,14 +39,16 @@ begin
               limit 1
             ) is not null
             or (
-              -- In the order of the one index that has it.
+              -- Between both ends of the lane: behind the last that waits, a look would go on through what is
+              -- left of other lanes. Said of both columns, for the one index that has that order.
               select n.lane_id
               from hookonce.tasks n
               where n.state = 'pending' and n.due_at is null
                 and (n.lane_id, n.seq) >= (k.lane_id, 0::bigint)
+                and (n.lane_id, n.seq) <= (k.lane_id, 9223372036854775807)
               order by n.lane_id, n.seq
               limit 1
-            ) is distinct from k.lane_id
+            ) is null
         )
       )
       -- Others may be at them, in a transaction that stays open.

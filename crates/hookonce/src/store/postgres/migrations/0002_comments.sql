@@ -4,6 +4,8 @@ comment on sequence hookonce.seq is 'Numbers of events, drawn in the order of th
 comment on table hookonce.migrations is 'Which versions of the tables were made, and when.';
 comment on column hookonce.migrations.version is 'The version; the largest is that of the tables.';
 comment on column hookonce.migrations.at is 'When they were brought to it.';
+comment on column hookonce.migrations.usable_from is
+  'The oldest version whose programs still work with it; null where only its own do.';
 
 comment on column hookonce.events.seq is 'Number of arrival in this store.';
 comment on column hookonce.events.id is

@@ -1,0 +1,292 @@
+//! Where a node begins to look through what waits.
+//!
+//! What was taken stays in its table until no open transaction can see it any more: beside one that stays
+//! open, anywhere in the database, the way from the beginning to the first that waits grows with all that
+//! is taken. Where that way has become long, it is gone seldom, and in between a look begins near where
+//! the last one found something. What lies before that, since its transaction was late, is found by the
+//! next look from the beginning.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::Instant;
+
+use crate::store::pick::{Due, Turn};
+
+/// A look that takes longer has a long way.
+const LONG: Duration = Duration::from_millis(10);
+/// Of the time, the share that long ways may take: one in so many.
+const SHARE: u32 = 20;
+/// How much earlier a look begins than what the last one found: transactions are that late at most, as a
+/// rule.
+const LATE: SignedDuration = SignedDuration::from_millis(200);
+/// The same for the list of woken lanes, in pages: those whose connection writes seldom are behind.
+const PAGES: i64 = 64;
+
+/// What a node remembers of the queues' fronts.
+#[derive(Default)]
+pub(super) struct Front {
+    turn: Mutex<Turn>,
+    /// The page of the list of woken lanes; its end where none is known.
+    wakes: Mutex<Beginning<Option<i64>>>,
+    /// By route.
+    due: Mutex<HashMap<Arc<str>, Beginning<Since>>>,
+    /// All leases that had lapsed by then are looked after.
+    leases: Mutex<Beginning<Instant>>,
+}
+
+/// Where due tasks of a route are looked for.
+#[derive(Clone)]
+pub(super) struct Since {
+    /// Those of any group: since then.
+    pub(super) began: Instant,
+    /// By priority and source.
+    pub(super) groups: HashMap<(i64, Arc<str>), Timestamp>,
+}
+
+/// Where the next look begins.
+pub(super) struct Beginning<T> {
+    /// Elsewhere than at the beginning, until then.
+    at: Option<(T, Instant)>,
+}
+
+impl<T> Default for Beginning<T> {
+    fn default() -> Self {
+        Self { at: None }
+    }
+}
+
+impl<T> Beginning<T> {
+    /// Where to begin, unless at the beginning, and until when.
+    fn get(&self) -> Option<&(T, Instant)> {
+        self.at.as_ref().filter(|(_, until)| Instant::now() < *until)
+    }
+
+    /// Notes where a look found its first that began at the beginning, or elsewhere `until` then. If
+    /// another began at the beginning meanwhile, that one knows more.
+    fn note(&mut self, until: Option<Instant>, began: Instant, at: T) {
+        let took = began.elapsed();
+        match (&mut self.at, until) {
+            (Some((known, now)), Some(then)) if *now == then => *known = at,
+            (_, Some(_)) => {}
+            (_, None) if took > LONG => self.at = Some((at, Instant::now() + took * SHARE)),
+            (_, None) => self.at = None,
+        }
+    }
+}
+
+impl Front {
+    pub(super) fn turn(&self) -> MutexGuard<'_, Turn> {
+        lock(&self.turn)
+    }
+
+    /// Begins a look for due tasks of these routes.
+    pub(super) fn look<'a>(&'a self, routes: impl Iterator<Item = &'a Arc<str>>) -> Look<'a> {
+        let wakes = lock(&self.wakes).get().copied();
+        let known = lock(&self.due);
+        let since = |route: &Arc<str>| known.get(route).and_then(Beginning::get).cloned();
+        let due = routes.map(|route| (route, since(route))).collect();
+        Look { front: self, began: Instant::now(), wakes, due, is_done: false }
+    }
+
+    /// Since how many seconds leases are looked at that have lapsed, unless all are, and until when.
+    pub(super) fn leases(&self) -> Option<(f64, Instant)> {
+        lock(&self.leases).get().map(|(began, until)| (seconds(began.elapsed()), *until))
+    }
+
+    /// Notes that all leases were looked at, or were to be, or those alone that lapsed lately.
+    pub(super) fn looked_at_leases(&self, until: Option<Instant>, began: Instant) {
+        lock(&self.leases).note(until, began, began);
+    }
+
+    /// Notes that lapsed leases were found, and more of them may be left.
+    pub(super) fn left_leases(&self) {
+        *lock(&self.leases) = Beginning::default();
+    }
+}
+
+/// A look that is under way; one that is cut off counts as one that took as long as that.
+pub(super) struct Look<'a> {
+    front: &'a Front,
+    began: Instant,
+    /// Where it begins, and until when; nothing where it begins at the beginning.
+    wakes: Option<(Option<i64>, Instant)>,
+    /// The same, by the place of the route in the order.
+    due: Vec<(&'a Arc<str>, Option<(Since, Instant)>)>,
+    is_done: bool,
+}
+
+impl Look<'_> {
+    /// The page from which the list of woken lanes is looked through: null is its end.
+    pub(super) fn page(&self) -> Option<i64> {
+        self.wakes.map_or(Some(0), |(page, _)| page).map(|page| (page - PAGES).max(0))
+    }
+
+    /// The places of the routes that are looked for from the beginning.
+    pub(super) fn whole(&self) -> Vec<usize> {
+        (0..self.due.len()).filter(|n| self.due[*n].1.is_none()).collect()
+    }
+
+    /// The places of the others, with where to begin.
+    pub(super) fn since(&self) -> Vec<(usize, &Since)> {
+        let since = |n: usize| Some((n, &self.due[n].1.as_ref()?.0));
+        (0..self.due.len()).filter_map(since).collect()
+    }
+
+    /// Notes the page where the first woken lane was found.
+    pub(super) fn found_woken(&self, page: i64) {
+        let until = self.wakes.map(|(_, until)| until);
+        lock(&self.front.wakes).note(until, self.began, Some(page));
+    }
+
+    /// Notes which due tasks were found, the oldest of a group first, and ends the look.
+    pub(super) fn found_due(mut self, found: &[Due<Timestamp>]) {
+        let mut known = lock(&self.front.due);
+        for (n, (route, since)) in self.due.iter().enumerate() {
+            let (mut groups, began, until) = match since {
+                Some((since, until)) => (since.groups.clone(), since.began, Some(*until)),
+                None => (HashMap::new(), self.began, None),
+            };
+            for task in found.iter().rev().filter(|task| task.route == n) {
+                let from = task.at.checked_sub(LATE).unwrap_or(task.at);
+                groups.insert((task.priority, task.source.clone()), from);
+            }
+            let beginning = known.entry((*route).clone()).or_default();
+            beginning.note(until, self.began, Since { began, groups });
+        }
+        known.retain(|_, beginning| beginning.get().is_some());
+        drop(known);
+        self.is_done = true;
+    }
+}
+
+impl Drop for Look<'_> {
+    fn drop(&mut self) {
+        if self.is_done || self.began.elapsed() <= LONG {
+            return;
+        }
+        if self.wakes.is_none() {
+            lock(&self.front.wakes).note(None, self.began, None);
+        }
+        let mut known = lock(&self.front.due);
+        for (route, _) in self.due.iter().filter(|(_, since)| since.is_none()) {
+            let since = Since { began: self.began, groups: HashMap::new() };
+            known.entry((*route).clone()).or_default().note(None, self.began, since);
+        }
+    }
+}
+
+impl Since {
+    /// How many seconds ago that was.
+    pub(super) fn age(&self) -> f64 {
+        seconds(self.began.elapsed())
+    }
+}
+
+/// Since when a look is to begin that was begun so long ago.
+fn seconds(ago: Duration) -> f64 {
+    (ago + LATE.unsigned_abs()).as_secs_f64()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use jiff::Timestamp;
+
+    use super::{Front, LATE, LONG, SHARE};
+    use crate::store::pick::Due;
+
+    const AT: Timestamp = Timestamp::UNIX_EPOCH;
+
+    fn task(source: &str, at: Timestamp) -> Due<Timestamp> {
+        Due { at, seq: 1, route: 0, priority: 0, source: source.into() }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_short_way_is_gone_every_time() {
+        let (front, route) = (Front::default(), Arc::from("r"));
+        let look = front.look([&route].into_iter());
+        tokio::time::advance(LONG).await;
+        look.found_woken(7);
+        look.found_due(&[task("a", AT)]);
+        let look = front.look([&route].into_iter());
+        assert_eq!((look.whole(), look.since().len(), look.page()), (vec![0], 0, Some(0)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_long_way_is_gone_seldom_and_begins_where_something_was_found_in_between() {
+        let (front, route) = (Front::default(), Arc::from("r"));
+        let took = LONG * 2;
+        let look = front.look([&route].into_iter());
+        tokio::time::advance(took).await;
+        look.found_woken(1000);
+        look.found_due(&[task("a", AT), task("a", AT + Duration::from_secs(9))]);
+
+        let look = front.look([&route].into_iter());
+        assert_eq!((look.whole(), look.page()), (Vec::new(), Some(1000 - super::PAGES)));
+        let (place, since) = look.since()[0];
+        assert_eq!((place, since.groups[&(0, "a".into())]), (0, AT - LATE));
+        // A group of which there was nothing begins when the look began.
+        assert!(since.age() >= took.as_secs_f64());
+        let later = AT + Duration::from_secs(60);
+        look.found_due(&[task("b", later)]);
+        // What was found of one group says nothing of another.
+        let look = front.look([&route].into_iter());
+        let groups = &look.since()[0].1.groups;
+        assert_eq!((groups[&(0, "a".into())], groups[&(0, "b".into())]), (AT - LATE, later - LATE));
+        // A route that was not looked for is looked for from the beginning.
+        let other = Arc::from("other");
+        assert_eq!(front.look([&route, &other].into_iter()).whole(), [1]);
+        drop(look);
+
+        tokio::time::advance(took * SHARE).await;
+        let look = front.look([&route].into_iter());
+        assert_eq!((look.whole(), look.page()), (vec![0], Some(0)));
+    }
+
+    /// Fails when only looks that end are noted: then each that is cut off is followed by another.
+    #[tokio::test(start_paused = true)]
+    async fn a_look_that_is_cut_off_was_long() {
+        let (front, route) = (Front::default(), Arc::from("r"));
+        let look = front.look([&route].into_iter());
+        tokio::time::advance(LONG * 100).await;
+        drop(look);
+        let look = front.look([&route].into_iter());
+        assert_eq!((look.whole(), look.since().len(), look.page()), (Vec::new(), 1, None));
+    }
+
+    /// Fails when a look may forget what another one found that began at the beginning.
+    #[tokio::test(start_paused = true)]
+    async fn the_look_that_began_at_the_beginning_knows_more() {
+        let (front, route) = (Front::default(), Arc::from("r"));
+        let looks = [(); 2].map(|()| front.look([&route].into_iter()));
+        tokio::time::advance(LONG * 2).await;
+        let [first, second] = looks;
+        first.found_due(&[task("a", AT + Duration::from_secs(60))]);
+        let lately = front.look([&route].into_iter());
+        tokio::time::advance(LONG).await;
+        second.found_due(&[task("old", AT)]);
+        lately.found_due(&[task("a", AT + Duration::from_secs(90))]);
+        let look = front.look([&route].into_iter());
+        assert_eq!(look.since()[0].1.groups[&(0, "old".into())], AT - LATE);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn leases_that_may_be_left_are_looked_at_again() {
+        let front = Front::default();
+        let began = tokio::time::Instant::now();
+        tokio::time::advance(LONG * 2).await;
+        front.looked_at_leases(None, began);
+        assert!(front.leases().is_some());
+        front.left_leases();
+        assert_eq!(front.leases(), None);
+    }
+}
