@@ -46,10 +46,12 @@ pub(super) struct Since {
     pub(super) groups: HashMap<(i64, Arc<str>), Timestamp>,
 }
 
+/// Where a look begins, and until when; nothing where it begins at the beginning.
+type At<T> = Option<(T, Instant)>;
+
 /// Where the next look begins.
 pub(super) struct Beginning<T> {
-    /// Elsewhere than at the beginning, until then.
-    at: Option<(T, Instant)>,
+    at: At<T>,
 }
 
 impl<T> Default for Beginning<T> {
@@ -111,10 +113,9 @@ impl Front {
 pub(super) struct Look<'a> {
     front: &'a Front,
     began: Instant,
-    /// Where it begins, and until when; nothing where it begins at the beginning.
-    wakes: Option<(Option<i64>, Instant)>,
-    /// The same, by the place of the route in the order.
-    due: Vec<(&'a Arc<str>, Option<(Since, Instant)>)>,
+    wakes: At<Option<i64>>,
+    /// By the place of the route in the order.
+    due: Vec<(&'a Arc<str>, At<Since>)>,
     is_done: bool,
 }
 
