@@ -122,8 +122,14 @@ impl Stage {
         self.worker.texts(claim).pop().map(|claim| serde_json::from_str(&claim).unwrap())
     }
 
+    /// Claims the task that is due: not at once where the node is at its lane at that moment.
     fn claim(&self) -> Value {
-        self.try_claim().expect("a task is due")
+        let mut claim = None;
+        wait_until("a task is due", || {
+            claim = self.try_claim();
+            claim.is_some()
+        });
+        claim.unwrap()
     }
 
     fn finish(&self, claim: &Value) {

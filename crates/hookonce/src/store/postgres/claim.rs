@@ -28,13 +28,22 @@ pub(super) async fn claim(
         let look = front.look(order.routes.iter().map(|route| &route.name));
         let (whole, since) = (look.whole(), look.since());
         // All at once: they are done one after the other, and each sees what the one before did.
-        let (before, (), (), due, lately) = tokio::try_join!(
+        let looked = tokio::try_join!(
             claimed_before(&**connection, order.token),
             drain(&**connection, order.limit, &look),
             connection.begin(include_str!("begin_claim.sql")),
             due(&**connection, order, &whole),
             due_since(&**connection, order, &since),
-        )?;
+        );
+        let (before, (), (), due, lately) = match looked {
+            Ok(looked) => looked,
+            // An answer that doesn't come may be on a long way.
+            Err(failed @ (Failed::Silent(_) | Failed::NoConnection(_))) => return Err(failed),
+            Err(failed) => {
+                look.failed();
+                return Err(failed);
+            }
+        };
         let due = [due, lately].concat();
         look.found_due(&due);
         let claims = if before.is_empty() {
@@ -200,8 +209,8 @@ pub(super) async fn reap(
     let reaped = reap_since(pool, since, token, lease, limit).await;
     match &reaped {
         Ok(reaped) if reaped.len() == limit => front.left_leases(),
-        Err(_) if until.is_some() => {}
-        _ => front.looked_at_leases(until, began),
+        Err(_) => {}
+        Ok(_) => front.looked_at_leases(until, began),
     }
     reaped
 }

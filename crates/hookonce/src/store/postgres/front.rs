@@ -7,6 +7,7 @@
 //! next look from the beginning.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,13 +18,19 @@ use crate::store::pick::{Due, Turn};
 
 /// A look that takes longer has a long way.
 const LONG: Duration = Duration::from_millis(10);
-/// Of the time, the share that long ways may take: one in so many.
+/// A long way is gone again after so many times as long as it took, and after so long at the most, since
+/// what lies behind waits for it.
 const SHARE: u32 = 20;
+const MOST: Duration = Duration::from_secs(10);
 /// How much earlier a look begins than what the last one found: transactions are that late at most, as a
 /// rule.
 const LATE: SignedDuration = SignedDuration::from_millis(200);
 /// The same for the list of woken lanes, in pages: those whose connection writes seldom are behind.
 const PAGES: i64 = 64;
+/// The same for leases, which end long after they were written; a look for them may wait for a connection.
+const LATE_LEASES: Duration = Duration::from_secs(5);
+/// Of so many routes it is remembered where to look, though that was long ago.
+const ROUTES: usize = 1024;
 
 /// What a node remembers of the queues' fronts.
 #[derive(Default)]
@@ -73,9 +80,15 @@ impl<T> Beginning<T> {
         match (&mut self.at, until) {
             (Some((known, now)), Some(then)) if *now == then => *known = at,
             (_, Some(_)) => {}
-            (_, None) if took > LONG => self.at = Some((at, Instant::now() + took * SHARE)),
+            (_, None) if took > LONG => self.at = Some((at, soon(took))),
             (_, None) => self.at = None,
         }
+    }
+
+    /// Notes that a look from the beginning was cut off: what was known before is still the best.
+    fn note_cut_off(&mut self, began: Instant, unless_known: T) {
+        let at = self.at.take().map_or(unless_known, |(at, _)| at);
+        self.at = Some((at, soon(began.elapsed())));
     }
 }
 
@@ -90,15 +103,17 @@ impl Front {
         let known = lock(&self.due);
         let since = |route: &Arc<str>| known.get(route).and_then(Beginning::get).cloned();
         let due = routes.map(|route| (route, since(route))).collect();
-        Look { front: self, began: Instant::now(), wakes, due, is_done: false }
+        let (began, has_drained) = (Instant::now(), AtomicBool::new(false));
+        Look { front: self, began, wakes, due, has_drained, is_done: false }
     }
 
     /// Since how many seconds leases are looked at that have lapsed, unless all are, and until when.
     pub(super) fn leases(&self) -> Option<(f64, Instant)> {
-        lock(&self.leases).get().map(|(began, until)| (seconds(began.elapsed()), *until))
+        let age = |began: Instant| (began.elapsed() + LATE_LEASES).as_secs_f64();
+        lock(&self.leases).get().map(|(began, until)| (age(*began), *until))
     }
 
-    /// Notes that all leases were looked at, or were to be, or those alone that lapsed lately.
+    /// Notes that all leases were looked at, or those alone that lapsed lately.
     pub(super) fn looked_at_leases(&self, until: Option<Instant>, began: Instant) {
         lock(&self.leases).note(until, began, began);
     }
@@ -116,6 +131,8 @@ pub(super) struct Look<'a> {
     wakes: At<Option<i64>>,
     /// By the place of the route in the order.
     due: Vec<(&'a Arc<str>, At<Since>)>,
+    /// Nothing more is to be noted of woken lanes, or of anything.
+    has_drained: AtomicBool,
     is_done: bool,
 }
 
@@ -140,6 +157,7 @@ impl Look<'_> {
     pub(super) fn found_woken(&self, page: i64) {
         let until = self.wakes.map(|(_, until)| until);
         lock(&self.front.wakes).note(until, self.began, Some(page));
+        self.has_drained.store(true, Ordering::Relaxed);
     }
 
     /// Notes which due tasks were found, the oldest of a group first, and ends the look.
@@ -157,8 +175,15 @@ impl Look<'_> {
             let beginning = known.entry((*route).clone()).or_default();
             beginning.note(until, self.began, Since { began, groups });
         }
-        known.retain(|_, beginning| beginning.get().is_some());
+        if known.len() > ROUTES {
+            known.retain(|_, beginning| beginning.get().is_some());
+        }
         drop(known);
+        self.is_done = true;
+    }
+
+    /// Ends the look that failed for another reason than the way it had to go.
+    pub(super) fn failed(mut self) {
         self.is_done = true;
     }
 }
@@ -168,13 +193,13 @@ impl Drop for Look<'_> {
         if self.is_done || self.began.elapsed() <= LONG {
             return;
         }
-        if self.wakes.is_none() {
-            lock(&self.front.wakes).note(None, self.began, None);
+        if self.wakes.is_none() && !self.has_drained.load(Ordering::Relaxed) {
+            lock(&self.front.wakes).note_cut_off(self.began, None);
         }
         let mut known = lock(&self.front.due);
         for (route, _) in self.due.iter().filter(|(_, since)| since.is_none()) {
             let since = Since { began: self.began, groups: HashMap::new() };
-            known.entry((*route).clone()).or_default().note(None, self.began, since);
+            known.entry((*route).clone()).or_default().note_cut_off(self.began, since);
         }
     }
 }
@@ -182,13 +207,13 @@ impl Drop for Look<'_> {
 impl Since {
     /// How many seconds ago that was.
     pub(super) fn age(&self) -> f64 {
-        seconds(self.began.elapsed())
+        (self.began.elapsed() + LATE.unsigned_abs()).as_secs_f64()
     }
 }
 
-/// Since when a look is to begin that was begun so long ago.
-fn seconds(ago: Duration) -> f64 {
-    (ago + LATE.unsigned_abs()).as_secs_f64()
+/// When a way is gone again that took so long.
+fn soon(took: Duration) -> Instant {
+    Instant::now() + (took * SHARE).min(MOST)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -202,7 +227,7 @@ mod tests {
 
     use jiff::Timestamp;
 
-    use super::{Front, LATE, LONG, SHARE};
+    use super::{Front, LATE, LONG, MOST, SHARE};
     use crate::store::pick::Due;
 
     const AT: Timestamp = Timestamp::UNIX_EPOCH;
@@ -262,6 +287,39 @@ mod tests {
         drop(look);
         let look = front.look([&route].into_iter());
         assert_eq!((look.whole(), look.since().len(), look.page()), (Vec::new(), 1, None));
+    }
+
+    /// Fails when a look that is cut off forgets what the one before found.
+    #[tokio::test(start_paused = true)]
+    async fn a_look_that_is_cut_off_takes_nothing_away() {
+        let (front, route) = (Front::default(), Arc::from("r"));
+        let look = front.look([&route].into_iter());
+        tokio::time::advance(LONG * 2).await;
+        look.found_woken(1000);
+        look.found_due(&[task("a", AT)]);
+        tokio::time::advance(MOST).await;
+        let look = front.look([&route].into_iter());
+        assert_eq!(look.whole(), [0]);
+        tokio::time::advance(MOST).await;
+        drop(look);
+        let look = front.look([&route].into_iter());
+        assert_eq!(look.page(), Some(1000 - super::PAGES));
+        assert_eq!(look.since()[0].1.groups[&(0, "a".into())], AT - LATE);
+        drop(look);
+        // It is gone again soon, however long it took.
+        tokio::time::advance(MOST).await;
+        assert_eq!(front.look([&route].into_iter()).whole(), [0]);
+    }
+
+    /// Fails when every error counts as a long way.
+    #[tokio::test(start_paused = true)]
+    async fn a_look_that_fails_otherwise_says_nothing() {
+        let (front, route) = (Front::default(), Arc::from("r"));
+        let look = front.look([&route].into_iter());
+        tokio::time::advance(MOST).await;
+        look.failed();
+        let look = front.look([&route].into_iter());
+        assert_eq!((look.whole(), look.page()), (vec![0], Some(0)));
     }
 
     /// Fails when a look may forget what another one found that began at the beginning.

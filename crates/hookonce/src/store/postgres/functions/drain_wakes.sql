@@ -1,6 +1,7 @@
 -- Gives lanes that may have no head their next one, up to so many; a lane that somebody else is at stays
 -- woken, and so does one whose next task somebody has locked. Looks through the list from a page on, near
--- its end where none is said, and gives the page where it found the first.
+-- its end where none is said, and gives the page of the first that it took away, or its end. What is
+-- before that belongs to lanes that somebody else is at.
 create or replace function hookonce.drain_wakes(most bigint, page bigint) returns bigint
 language plpgsql
 -- Planned while the tables may be empty, and kept when they are not: there is one way to each row.
@@ -18,6 +19,7 @@ declare
   woken uuid[];
   rows tid[];
   lanes uuid[];
+  first bigint;
   wide bigint := 2048;
 begin
   loop
@@ -43,21 +45,25 @@ begin
     );
     exit when cardinality(lanes) > 0;
     if woken is null or cardinality(woken) < wide then
-      return coalesce((rows[1]::text::point)[0]::bigint, pages);
+      return pages;
     end if;
     -- Somebody holds all of these: others may be behind them.
     wide := wide * 8;
   end loop;
 
-  delete from hookonce.wakes
-  where ctid = any (
-    array(
-      select w.row
-      from unnest(woken, rows) as w (lane_id, row)
-      -- Looked up in a hash, which a join would be too, had it not been forbidden above.
-      where (w.lane_id in (select l.lane_id from unnest(lanes) as l (lane_id))) is true
+  with taken as (
+    delete from hookonce.wakes
+    where ctid = any (
+      array(
+        select w.row
+        from unnest(woken, rows) as w (lane_id, row)
+        -- Looked up in a hash, which a join would be too, had it not been forbidden above.
+        where (w.lane_id in (select l.lane_id from unnest(lanes) as l (lane_id))) is true
+      )
     )
-  );
+    returning ctid as row
+  )
+  select (row::text::point)[0] into first from taken order by row limit 1;
 
   with heads as (
     select next.lane_id, next.seq, next.route
@@ -100,7 +106,7 @@ begin
   from free f
   where t.seq = f.seq
     and t.route = f.route;
-  return (rows[1]::text::point)[0]::bigint;
+  return first;
 end
 $$;
 
