@@ -76,7 +76,7 @@ sqlite_test!(
     after_an_outage_longer_than_the_lease_tasks_run_at_their_first_attempt,
     |bed: Bed| async move {
         let log = Arc::<Mutex<Vec<String>>>::default();
-        let lease = Duration::from_millis(300);
+        let lease = Duration::from_secs(1);
         let steps = vec![("one", told(&log, |_| Ok(()))), ("two", told(&log, |_| Ok(())))];
         let steps = Route { lease, ..route(steps) };
         let worker = Worker::new(bed.store.clone(), Arc::from([steps]), WorkerOptions::new("w"));
@@ -84,7 +84,7 @@ sqlite_test!(
         bed.sql.run("begin immediate");
         let (end, shutdown) = watch::channel(false);
         let watch = async {
-            // It waits for the lock for far longer than the lease, and so does the worker's call.
+            // It waits for the lock for twice as long as the lease, and so does the worker's call.
             assert!(bed.store.claim(order(1)).await.is_err());
             bed.sql.run("rollback");
             until(async || bed.store.counts().await.unwrap().completed == 2).await;
