@@ -35,7 +35,7 @@ pub(super) async fn claim(
             due(&**connection, order, &whole),
             due_since(&**connection, order, &since),
         );
-        let (before, (), (), due, lately) = match looked {
+        let (before, (), (), mut due, lately) = match looked {
             Ok(looked) => looked,
             // An answer that doesn't come may be on a long way.
             Err(failed @ (Failed::Silent(_) | Failed::NoConnection(_))) => return Err(failed),
@@ -44,7 +44,7 @@ pub(super) async fn claim(
                 return Err(failed);
             }
         };
-        let due = [due, lately].concat();
+        due.extend(lately);
         look.found_due(&due);
         let claims = if before.is_empty() {
             let picked = pick(due, &mut front.turn(), order);

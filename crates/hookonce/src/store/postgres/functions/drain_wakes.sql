@@ -80,12 +80,12 @@ begin
       limit 1
     ) next
     where (
-        select h.seq
-        from hookonce.tasks h
-        where h.lane_id = w.lane_id
-          and (h.state = 'claimed' or h.due_at is not null)
-        limit 1
-      ) is null
+      select h.seq
+      from hookonce.tasks h
+      where h.lane_id = w.lane_id
+        and (h.state = 'claimed' or h.due_at is not null)
+      limit 1
+    ) is null
   ),
   free as (
     select t.seq, t.route
