@@ -11,6 +11,7 @@ mod program;
 mod quantity;
 mod section;
 mod sink;
+mod source;
 mod store;
 
 use std::ffi::OsString;
@@ -24,11 +25,11 @@ pub(crate) use document::nearest;
 pub(crate) use problem::{Problem, Problems};
 pub(crate) use quantity::{Period, Rate};
 pub(crate) use section::{
-    AckName, AdminConfig, Named, OnDead, OrderName, PostgresConfig, RetentionConfig, RoleName,
-    RootConfig, RouteConfig, SchemeName, Section, ServerConfig, SourceConfig, TokenConfig,
-    WorkerConfig, WorkerName, sections,
+    AdminConfig, Named, OnDead, OrderName, PostgresConfig, RetentionConfig, RoleName, RootConfig,
+    RouteConfig, Section, ServerConfig, TokenConfig, WorkerConfig, WorkerName, sections,
 };
-pub(crate) use sink::{ExecConfig, HttpConfig, OnUnknownName, SinkConfig};
+pub(crate) use sink::{ExecConfig, HttpConfig, OnUnknownName, SignAsName, SinkConfig};
+pub(crate) use source::{AckName, MetaConfig, MetaSignatureName, SchemeConfig, SourceConfig};
 pub(crate) use store::StoreConfig;
 
 /// The name of the configuration file that is looked for in the current directory.
@@ -285,14 +286,23 @@ fn read_sources(document: &mut Document, root: &mut Table<'_>) -> Option<Named<S
     for (name, table) in document.named("sources", root) {
         let path = join("sources", &name);
         check::name(document, &path, &name);
-        let known = document.word(&path, "scheme", &table, &["meta"]).is_some();
-        let source = if known { document.read(&path, table) } else { None };
+        let source = read_source(document, &path, table);
         sources = sources.zip(source).map(|(mut sources, source)| {
             sources.insert(name, source);
             sources
         });
     }
     sources
+}
+
+/// Reads a source: the keys that each has, and those of its scheme.
+fn read_source(document: &mut Document, path: &str, mut table: Table<'_>) -> Option<SourceConfig> {
+    let scheme = document.word(path, "scheme", &table, &SchemeConfig::NAMES)?;
+    let common = document::keys::<SourceConfig>();
+    let taken = document::take(&mut table, &common);
+    let source = document.read(path, taken);
+    let own = SchemeConfig::read(document, (path, scheme), table, &common);
+    source.zip(own).map(|(source, own)| SourceConfig { own, ..source })
 }
 
 fn read_routes(document: &mut Document, root: &mut Table<'_>) -> Option<Vec<RouteConfig>> {

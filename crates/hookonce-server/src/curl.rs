@@ -3,6 +3,10 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
+use hookonce::scheme::{Scheme, Signed, Unsigned};
+use hookonce::store::Clock;
+
+use crate::commands::init::random_hex;
 
 /// What the line sends.
 #[derive(Debug, Clone, Copy)]
@@ -13,10 +17,22 @@ pub(crate) enum Body<'a> {
     Inline(&'a str),
 }
 
+/// Signs a body as its sender would: the address to send it to, and its headers.
+pub(crate) fn signed(
+    scheme: &dyn Scheme,
+    url: String,
+    body: &[u8],
+) -> anyhow::Result<(String, Vec<(String, String)>)> {
+    let id = format!("msg_{}", random_hex()?);
+    let unsigned = Unsigned { body, url: &url, id: &id, at: Clock::system().now() };
+    let Signed { headers, query } = scheme.sign(&unsigned);
+    Ok((query.map_or_else(|| url.clone(), |query| format!("{url}?{query}")), headers))
+}
+
 /// Writes the line.
 pub(crate) fn line(
     url: &str,
-    headers: &[(&str, String)],
+    headers: &[(String, String)],
     body: Body<'_>,
 ) -> anyhow::Result<String> {
     let mut words = vec!["curl -sS".to_owned()];
@@ -67,7 +83,8 @@ mod tests {
     #[test]
     fn nothing_in_a_line_is_for_the_shell_to_expand() {
         let body = Body::Inline(r#"{"a":"it's $HOME `x` \n"}"#);
-        let line = line("http://[::1]:1/webhooks/a?b&c", &[("x-sig", "1".into())], body).unwrap();
+        let line =
+            line("http://[::1]:1/webhooks/a?b&c", &[("x-sig".into(), "1".into())], body).unwrap();
         let expected = r#"curl -sS -H 'x-sig: 1' --data-binary '{"a":"it'\''s $HOME `x` \n"}' 'http://[::1]:1/webhooks/a?b&c'"#;
         assert_eq!(line, expected);
     }

@@ -8,7 +8,7 @@ use hookonce::store::Clock;
 use serde_json::json;
 
 use crate::commands::init::{random_hex, write_private};
-use crate::config::{Config, DEVELOPMENT_FILE};
+use crate::config::{Config, DEVELOPMENT_FILE, SchemeConfig, SourceConfig};
 use crate::curl::{self, Body};
 use crate::wiring;
 
@@ -32,15 +32,15 @@ pub(crate) fn admin_token(config: &Config) -> Option<String> {
     config.secret(&token.token).ok().map(|token| token.expose().to_owned())
 }
 
-/// The `curl` line that sends a message nobody has seen, to the first source there is.
+/// The `curl` line that sends a message nobody has seen, to the first source of Meta's there is.
 pub(crate) fn sample(config: &Config, listen: &str) -> anyhow::Result<String> {
-    let mut sources = config.sources.iter();
-    let (name, source) = sources.next().ok_or_else(|| anyhow!("there is no source"))?;
+    let is_metas = |(_, source): &(_, &SourceConfig)| matches!(source.own, SchemeConfig::Meta(_));
+    let source = config.sources.iter().find(is_metas);
+    let (name, source) = source.ok_or_else(|| anyhow!("there is no source of scheme `meta`"))?;
     let body = sample_body(Clock::system().now().as_second(), &random_hex()?);
-    let mut headers = vec![("content-type", "application/json".to_owned())];
     let scheme = wiring::scheme(config, name, source)?;
-    headers.extend(scheme.sign(body.as_bytes()).unwrap_or_default());
-    curl::line(&curl::webhook_url(listen, name), &headers, Body::Inline(&body))
+    let (url, headers) = curl::signed(&*scheme, curl::webhook_url(listen, name), body.as_bytes())?;
+    curl::line(&url, &headers, Body::Inline(&body))
 }
 
 /// A text message as Meta sends it. Its id is new each time: one that was sent before would be a

@@ -1,5 +1,6 @@
 //! Makes what the library needs out of the configuration: the store, sources, routes and their sinks.
 
+mod scheme;
 mod store;
 
 use std::collections::BTreeMap;
@@ -11,8 +12,7 @@ use hookonce::gate::{Gate, GateOptions, OnUnknown};
 use hookonce::receiver::{Ack, Source};
 use hookonce::retry::RetryPolicy;
 use hookonce::route::{Order, Route, RouteWorker};
-use hookonce::scheme::meta::Meta;
-use hookonce::scheme::{Proof, Scheme, Secret};
+use hookonce::scheme::Secret;
 use hookonce::sink::exec::{ExecOptions, ExecSink};
 use hookonce::sink::http::{HttpOptions, HttpSink, SignAs};
 use hookonce::sink::log::LogSink;
@@ -23,10 +23,11 @@ use hookonce::task::DeadLane;
 
 use crate::config::{
     self, AckName, Config, ExecConfig, HttpConfig, OnDead, OnUnknownName, OrderName, Period, Rate,
-    RouteConfig, SchemeName, SinkConfig, SourceConfig, WorkerName,
+    RouteConfig, SignAsName, SinkConfig, SourceConfig, WorkerName,
 };
 use crate::out;
 
+pub(crate) use scheme::scheme;
 pub(crate) use store::{
     must_be_there, must_have_directory, not_opened, open, open_existing, open_existing_postgres,
     open_existing_sqlite, postgres, sqlite, try_open,
@@ -46,26 +47,6 @@ pub(crate) fn sources(config: &Config) -> anyhow::Result<Vec<Source>> {
         })
     };
     config.sources.iter().map(source).collect()
-}
-
-/// Makes the scheme of a source.
-pub(crate) fn scheme(
-    config: &Config,
-    name: &str,
-    source: &SourceConfig,
-) -> anyhow::Result<Arc<dyn Scheme>> {
-    let secret = |written: &String| {
-        config.secret(written).map_err(|error| anyhow!("source `{name}`: {error}"))
-    };
-    let proof = if source.unverified {
-        Proof::Unverified
-    } else {
-        Proof::Secrets(source.secrets.iter().map(secret).collect::<Result<_, _>>()?)
-    };
-    let verify_token = source.verify_token.as_ref().map(secret).transpose()?;
-    match source.scheme {
-        SchemeName::Meta => Ok(Arc::new(Meta::new(proof, verify_token))),
-    }
 }
 
 /// The sinks of a configuration behind their gates, by name, each with what it was made from.
@@ -256,7 +237,7 @@ fn http_sink(config: &Config, http: &HttpConfig) -> anyhow::Result<Arc<dyn Step>
         permanent: http.permanent.clone(),
         secret: secret.transpose().map_err(|error| anyhow!("`secret`: {error}"))?,
         sign_as: http.sign_as.map(|scheme| match scheme {
-            SchemeName::Meta => SignAs::Meta,
+            SignAsName::Meta => SignAs::Meta,
         }),
         ..HttpOptions::new(&http.url)
     };

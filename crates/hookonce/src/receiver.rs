@@ -21,7 +21,7 @@ use tokio::time::Instant;
 
 use crate::event::NewEvent;
 use crate::route::{self, Route};
-use crate::scheme::{Challenge, Origin, Scheme};
+use crate::scheme::{Answer, Challenge, Origin, Scheme};
 use crate::store::{Arrival, Clock, Store, StoreError};
 use crate::telemetry::{self, SourceMeter};
 
@@ -193,15 +193,19 @@ impl Receiver {
         &self,
         (plan, entrance): (&Plan, &Entrance),
         request: axum::extract::Request,
-    ) -> Result<Receipt, Rejection> {
+    ) -> Result<Response, Rejection> {
         let Entrance { source, meter } = entrance;
-        let received_at = self.options.clock.now();
         // The bytes count against the budget until the events are stored.
         let (request, held) = body::read(request, &self.options, &self.budget).await?;
         let complete_at = Instant::now();
 
+        let received_at = request.received_at;
         let verified = source.scheme.verify(request)?;
         meter.proven(verified.secret);
+        if let Some(text) = source.scheme.question(&verified) {
+            meter.challenged();
+            return Ok((plain(), text).into_response());
+        }
         let (name, scope) = (source.name.clone(), source.scope.clone());
         let origin = Origin { source: name, scope, received_at };
         let mut events = source.scheme.parse(&verified, &origin);
@@ -234,7 +238,13 @@ impl Receiver {
             }
         }
         meter.acked();
-        Ok(Receipt::of(&arrivals))
+        Ok(match source.scheme.answer() {
+            Some(Answer { content_type, body }) => {
+                ([(header::CONTENT_TYPE, HeaderValue::from_static(content_type))], body)
+                    .into_response()
+            }
+            None => Receipt::of(&arrivals).into_response(),
+        })
     }
 
     /// Stores the events; where their sender waits for them to be handled, says what they had behind
@@ -298,9 +308,7 @@ async fn webhook(
         return Rejection::UnknownSource.answer(None);
     };
     let answer = match *request.method() {
-        Method::POST => {
-            receiver.receive((&plan, entrance), request).await.map(IntoResponse::into_response)
-        }
+        Method::POST => receiver.receive((&plan, entrance), request).await,
         Method::GET | Method::HEAD => challenge(entrance, request.uri().query()),
         Method::OPTIONS => Ok((StatusCode::NO_CONTENT, allow()).into_response()),
         _ => Err(Rejection::Method),

@@ -6,15 +6,18 @@
 pub mod meta;
 pub mod signature;
 
-use std::fmt;
-use std::sync::Arc;
+mod cut;
+mod gateway;
+mod identity;
+mod instant;
+mod place;
+mod request;
 
-use axum::http::HeaderMap;
-use bytes::Bytes;
-use jiff::Timestamp;
+use std::fmt;
 
 use crate::event::NewEvent;
 
+pub use request::{Origin, Request, Signed, Unsigned};
 pub use signature::{Proof, Secret, Verified};
 
 /// How one kind of sender signs and shapes its requests.
@@ -26,32 +29,27 @@ pub trait Scheme: Send + Sync + fmt::Debug {
     /// can't be read becomes one unreadable event, so that nothing authentic is refused.
     fn parse(&self, verified: &Verified, origin: &Origin) -> Vec<NewEvent>;
 
-    /// Answers the sender's question whether we are who it thinks; `query` is the raw query string.
-    fn challenge(&self, query: &str) -> Challenge;
+    /// Signs a request as the sender would, with the first secret; one that has none leaves it
+    /// unsigned. For people who try a source out.
+    fn sign(&self, unsigned: &Unsigned<'_>) -> Signed;
 
-    /// Signs `body` as the sender would: the headers to send with it. For people who try a source
-    /// out; `None` where the scheme has no secret to sign with.
-    fn sign(&self, body: &[u8]) -> Option<Vec<(&'static str, String)>>;
-}
+    /// Answers the sender's question, by GET, whether we are who it thinks; `query` is the raw query
+    /// string. Most senders ask nothing.
+    fn challenge(&self, _query: &str) -> Challenge {
+        Challenge::NotAsked
+    }
 
-/// What a scheme needs to know of a request.
-#[derive(Debug, Clone)]
-pub struct Request {
-    /// Its headers.
-    pub headers: HeaderMap,
-    /// Its body, byte for byte.
-    pub body: Bytes,
-}
+    /// The answer to that question where it is asked by a proven POST, which then is no event;
+    /// `None` for every other request.
+    fn question(&self, _verified: &Verified) -> Option<String> {
+        None
+    }
 
-/// Where a request came in.
-#[derive(Debug, Clone)]
-pub struct Origin {
-    /// The source's name.
-    pub source: Arc<str>,
-    /// What its events' ids are computed from, beside the key.
-    pub scope: Arc<str>,
-    /// When the request reached us.
-    pub received_at: Timestamp,
+    /// What a request is answered once it is taken, where the sender asks for something of its own;
+    /// else it is told how many of its events were new.
+    fn answer(&self) -> Option<Answer> {
+        None
+    }
 }
 
 /// The sender of a request isn't proven. The reason is for our metrics; the sender gets none.
@@ -63,6 +61,8 @@ pub enum Unproven {
     Malformed,
     /// The signature was made with another secret or over another body.
     Wrong,
+    /// The signed time is too far from ours: an old request is sent again, or a clock is wrong.
+    Untimely,
 }
 
 impl Unproven {
@@ -72,6 +72,7 @@ impl Unproven {
             Self::Missing => "signature_missing",
             Self::Malformed => "signature_malformed",
             Self::Wrong => "signature_wrong",
+            Self::Untimely => "signature_untimely",
         }
     }
 }
@@ -85,4 +86,13 @@ pub enum Challenge {
     Refused,
     /// Nothing was asked.
     NotAsked,
+}
+
+/// What a sender is to be answered, with status 200.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    /// The media type of `body`.
+    pub content_type: &'static str,
+    /// The answer itself.
+    pub body: &'static str,
 }

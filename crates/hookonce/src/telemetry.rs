@@ -5,6 +5,7 @@
 //! contains a customer's phone number.
 
 mod metric;
+mod secrets;
 mod seldom;
 mod standing;
 mod working;
@@ -16,6 +17,7 @@ use crate::store::{Arrival, StoreError};
 use crate::task::{Claim, Outcome, TaskId};
 
 pub use metric::{METRICS, Metric, MetricKind, describe};
+use secrets::Secrets;
 use seldom::Seldom;
 pub use standing::{admin_failed, oldest_due, orphaned_tasks, tasks};
 pub use working::{
@@ -35,6 +37,7 @@ pub struct SourceMeter {
     arrivals: [metrics::Counter; 3],
     unreadable: metrics::Counter,
     unrouted: metrics::Counter,
+    secrets: Secrets,
     ack: metrics::Histogram,
 }
 
@@ -52,6 +55,7 @@ impl SourceMeter {
             arrivals: [arrival("new"), arrival("duplicate"), arrival("mismatch")],
             unreadable: metrics::counter!("hookonce_unreadable_events_total", "source" => name()),
             unrouted: metrics::counter!("hookonce_unrouted_events_total", "source" => name()),
+            secrets: Secrets::default(),
             ack: metrics::histogram!("hookonce_ack_seconds", "source" => name()),
             source,
         }
@@ -110,15 +114,11 @@ impl SourceMeter {
         self.stored.increment(1);
     }
 
-    /// Which of the source's secrets a request was signed with: a rotation is finished once the
-    /// old one is no longer counted.
-    pub fn proven(&self, secret: usize) {
-        // The first secret is the ordinary one; counting it would cost every request a look-up.
-        if secret > 0 {
-            metrics::counter!(
-                "hookonce_later_secret_requests_total", "source" => self.source.to_string()
-            )
-            .increment(1);
+    /// Which of the source's secrets a request was signed with, by position: a rotation is finished
+    /// once the old one is no longer counted.
+    pub fn proven(&self, secret: Option<usize>) {
+        if let Some(secret) = secret {
+            self.secrets.counter(&self.source, secret).increment(1);
         }
     }
 }

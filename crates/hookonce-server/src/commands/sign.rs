@@ -19,13 +19,12 @@ pub(crate) fn run(place: &Place, options: &SignOptions, format: Format) -> anyho
     let source = config.source(name).map_err(Error::msg)?;
     let bytes = read(&options.file)?;
     let scheme = wiring::scheme(&config, name, source)?;
-    let mut headers = vec![("content-type", "application/json".to_owned())];
-    // An unverified source has no secret to sign with: the line is then sent as it is.
-    headers.extend(scheme.sign(&bytes).unwrap_or_default());
     let url = match &options.url {
         Some(base) => format!("{}/webhooks/{name}", checked(base)?.trim_end_matches('/')),
         None => curl::webhook_url(&config.server.listen, name),
     };
+    // An unverified source has no secret to sign with: the line is then sent as it is.
+    let (url, headers) = curl::signed(&*scheme, url, &bytes)?;
     let line = if is_standard_input(&options.file) {
         let text = str::from_utf8(&bytes);
         let text = text.context("the body is not UTF-8; write it to a file and name that")?;

@@ -2,6 +2,7 @@
 
 mod admin;
 mod postgres;
+mod source;
 
 use std::collections::BTreeSet;
 
@@ -11,8 +12,9 @@ use hookonce::route::is_kind_glob;
 use super::document::{Document, join, nearest};
 use super::program;
 use super::quantity::{Period, Size};
-use super::section::{AckName, RouteConfig, SchemeName, SourceConfig, WorkerName};
+use super::section::{RouteConfig, WorkerName};
 use super::sink::{ExecConfig, HttpConfig, SinkConfig};
+use super::source::{AckName, SourceConfig};
 use super::{Config, Named};
 
 /// The first words of the kinds that senders are known to use; others may come any day.
@@ -36,8 +38,6 @@ const KINDS: [&str; 15] = [
 
 /// Less than this leaves a commit no time: 100 ms of it are kept for the answer itself.
 const ACK_TIMEOUT: Period = Period::milliseconds(500);
-/// How long a request of Meta's may be, by its documentation: 3 MB.
-const META_REQUEST: Size = Size::mebibytes(3);
 /// Retries and lapsed claims are looked for this seldom at most.
 const POLL: Period = Period::seconds(60);
 
@@ -76,30 +76,25 @@ pub(crate) fn all(config: &Config, document: &mut Document) {
             document.warn(&path, "no route has this sink among its steps");
         }
     }
-    check_sources(config, document);
+    source::check(config, document);
 }
 
 /// Checks that every secret is at hand.
 pub(crate) fn secrets(config: &Config, document: &mut Document) {
     admin::secrets(config, document);
     postgres::secrets(config, document);
-    let mut look = |path: String, written: &str| {
-        if let Err(message) = config.secret(written) {
-            document.problem(&path, message);
-        }
-    };
-    for (name, source) in &config.sources {
-        for (n, secret) in source.secrets.iter().enumerate() {
-            look(format!("sources.{name}.secrets[{n}]"), secret);
-        }
-        if let Some(token) = &source.verify_token {
-            look(format!("sources.{name}.verify_token"), token);
-        }
-    }
+    source::secrets(config, document);
     for (name, sink) in &config.sinks {
         if let SinkConfig::Http(HttpConfig { secret: Some(secret), .. }) = sink {
-            look(format!("sinks.{name}.secret"), secret);
+            secret_at(config, document, &format!("sinks.{name}.secret"), secret);
         }
+    }
+}
+
+/// Checks that the secret that is written at this path is at hand.
+fn secret_at(config: &Config, document: &mut Document, path: &str, written: &str) {
+    if let Err(message) = config.secret(written) {
+        document.problem(path, message);
     }
 }
 
@@ -171,9 +166,7 @@ fn check_body_limit(config: &Config, document: &mut Document) {
         document.problem(key, message);
     }
     for source in config.sources.values() {
-        let (longest, said) = match source.scheme {
-            SchemeName::Meta => (META_REQUEST, "Meta's requests are up to 3 MB long"),
-        };
+        let Some((longest, said)) = source.own.longest() else { continue };
         if limit < longest {
             let message = format!(
                 "{said}, and one longer than {limit} is answered 413 however often it comes; write \
@@ -188,9 +181,7 @@ fn check_body_limit(config: &Config, document: &mut Document) {
 fn check_retention(config: &Config, document: &mut Document) {
     let kept = config.retention.key;
     for (name, source) in &config.sources {
-        let (horizon, sender) = match source.scheme {
-            SchemeName::Meta => (Period::days(7), "Meta"),
-        };
+        let Some((horizon, sender)) = source.own.horizon() else { continue };
         if kept < horizon {
             let message = format!(
                 "{kept} is shorter than the {horizon} for which {sender} sends again (source \
@@ -331,51 +322,6 @@ fn check_limits(document: &mut Document, path: &str, timeout: Period, concurrenc
     above_zero(document, &join(path, "timeout"), timeout);
     if !(1..=4096).contains(&concurrency) {
         document.problem(&join(path, "concurrency"), "write a number from 1 to 4096");
-    }
-}
-
-fn check_sources(config: &Config, document: &mut Document) {
-    if config.sources.is_empty() {
-        document.warn("", "there is no `[sources.NAME]`: nothing can be received");
-    }
-    for (name, source) in &config.sources {
-        let path = join("sources", name);
-        check_proof(document, &path, source);
-        if source.scope.as_ref().is_some_and(|scope| scope.trim().is_empty()) {
-            document
-                .problem(&join(&path, "scope"), "it is empty; leave it out for the source's name");
-        }
-        let takes = |route: &RouteConfig| {
-            route.sources.as_ref().is_none_or(|sources| sources.contains(name))
-        };
-        if !config.routes.iter().any(takes) {
-            let message = "no route takes its events: they are recorded, and nothing handles them";
-            document.warn(&path, message);
-        }
-    }
-}
-
-fn check_proof(document: &mut Document, path: &str, source: &SourceConfig) {
-    match (source.secrets.is_empty(), source.unverified) {
-        (true, false) => {
-            let message = "without `secrets` nobody can prove to be the sender; give the App Secret, \
-                           or `unverified = true` to take requests from anybody";
-            document.problem(path, message);
-        }
-        (false, true) => {
-            let message = "`unverified` would leave the `secrets` unused; remove one of the two";
-            document.problem(&join(path, "unverified"), message);
-        }
-        (true, true) => {
-            let message = "UNVERIFIED: anybody who knows the address can send events";
-            document.warn(&join(path, "unverified"), message);
-        }
-        (false, false) => {}
-    }
-    if source.verify_token.is_none() {
-        let message = "there is no `verify_token`: the sender's challenge will be refused, so the \
-                       webhook can't be set up at the sender";
-        document.warn(path, message);
     }
 }
 

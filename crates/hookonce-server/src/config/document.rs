@@ -76,11 +76,21 @@ impl Document {
         path: &str,
         table: Table<'_>,
     ) -> Option<T> {
-        let known: Vec<String> = section::<T>("").keys.into_iter().map(|key| key.name).collect();
+        self.read_beside(path, table, &[])
+    }
+
+    /// Takes a section out of its table from which the keys `also` were taken before.
+    pub(crate) fn read_beside<T: DeserializeOwned + JsonSchema>(
+        &mut self,
+        path: &str,
+        table: Table<'_>,
+        also: &[String],
+    ) -> Option<T> {
+        let known = keys::<T>();
         let mut is_known = |key: &Spanned<DeString<'_>>| {
             let is_known = known.iter().any(|known| known == key.get_ref());
             if !is_known {
-                let message = unknown_key(path, key.get_ref(), &known);
+                let message = unknown_key(path, key.get_ref(), &[&known, also].concat());
                 self.problem(&join(path, key.get_ref()), message);
             }
             is_known
@@ -238,6 +248,20 @@ impl Document {
             _ => {}
         }
     }
+}
+
+/// The names of a section's keys.
+pub(crate) fn keys<T: JsonSchema>() -> Vec<String> {
+    section::<T>("").keys.into_iter().map(|key| key.name).collect()
+}
+
+/// Takes those keys out of a table that are `names`.
+pub(crate) fn take<'t>(table: &mut Table<'t>, names: &[String]) -> Table<'t> {
+    let (taken, left) = std::mem::take(table)
+        .into_iter()
+        .partition(|(key, _)| names.iter().any(|name| name == key.get_ref()));
+    *table = left;
+    taken
 }
 
 /// Puts a key behind the path of its table.

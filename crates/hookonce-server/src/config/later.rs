@@ -5,10 +5,10 @@
 pub(crate) const NOT_YET: &str = "this version doesn't support it yet";
 
 /// Keys by the start of their section's path.
-const KEYS: [(&str, &[&str]); 2] = [("", &["redis"]), ("sources.", &["public_url"])];
+const KEYS: [(&str, &[&str]); 1] = [("", &["redis"])];
 
 /// Words that say what sort of section it is, by their key.
-const WORDS: [(&str, &[&str]); 2] = [("scheme", &["wasender", "twilio"]), ("type", &["amqp"])];
+const WORDS: [(&str, &[&str]); 1] = [("type", &["amqp"])];
 
 /// How the `store` of a later version begins.
 const STORES: [&str; 3] = ["redis:", "rediss:", "redis+cluster:"];

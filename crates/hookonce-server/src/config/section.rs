@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::quantity::{Period, Size};
 use super::sink::{ExecConfig, HttpConfig, LogConfig, SqlConfig};
+use super::source::{MetaConfig, SourceConfig};
 
 pub(crate) use admin::{AdminConfig, RoleName, TokenConfig};
 pub(crate) use postgres::PostgresConfig;
@@ -116,50 +117,6 @@ impl Default for RetentionConfig {
     fn default() -> Self {
         Self { payload: Period::days(30), key: Period::days(30), dead: Period::days(90) }
     }
-}
-
-/// One way in: its name is the last part of its path, `/webhooks/NAME`.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct SourceConfig {
-    /// How the sender signs and shapes its requests: `meta`.
-    pub(crate) scheme: SchemeName,
-    /// Secrets that the sender signs with; any of them proves a request, so that several apps can
-    /// share a source and a secret can be rotated. Each is `env:NAME`, `file:PATH` or the secret
-    /// itself. For `meta`: the App Secret.
-    #[serde(default)]
-    pub(crate) secrets: Vec<String>,
-    /// Answers the sender's question whether we are who it thinks (the challenge); written like a
-    /// secret. Without one, challenges are refused.
-    pub(crate) verify_token: Option<String>,
-    /// What event ids are computed from, beside the key; the source's name where it is not given.
-    /// Sources of one scope share their events. Keep it when you rename a source.
-    pub(crate) scope: Option<String>,
-    /// When the sender is answered 200. `stored`: once its events are stored. `handled`: once every
-    /// task of theirs has ended; 503 as soon as an attempt fails, so that the sender comes again.
-    #[serde(default)]
-    pub(crate) ack: AckName,
-    /// Takes requests from anybody, without a signature. For trying things out.
-    #[serde(default)]
-    pub(crate) unverified: bool,
-}
-
-/// When a sender is answered 200.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum AckName {
-    /// Once its events are stored.
-    #[default]
-    Stored,
-    /// Once its events are handled.
-    Handled,
-}
-
-/// The scheme of a source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum SchemeName {
-    /// `WhatsApp` Business and everything else that Meta sends.
-    Meta,
 }
 
 /// One rule: events of these sources and kinds go through these steps. An event gets a task for
@@ -294,6 +251,7 @@ pub(crate) fn sections() -> Vec<Section> {
         section::<RetentionConfig>("[retention]"),
         section::<PostgresConfig>("[postgres]"),
         section::<SourceConfig>("[sources.NAME]"),
+        section::<MetaConfig>("[sources.NAME] scheme = \"meta\""),
         section::<RouteConfig>("[[routes]]"),
         section::<HttpConfig>("[sinks.NAME] type = \"http\""),
         section::<ExecConfig>("[sinks.NAME] type = \"exec\""),

@@ -5,7 +5,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::quantity::{Period, Rate};
-use super::section::SchemeName;
 
 /// What a sink does with an event; `type` says which of these it is.
 #[derive(Debug, Clone)]
@@ -25,6 +24,14 @@ pub(crate) enum OnUnknownName {
     Retry,
     /// The task is dead until a person looks.
     Hold,
+}
+
+/// Whose signature is put beside our own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum SignAsName {
+    /// Meta's.
+    Meta,
 }
 
 /// Posts the payload to a URL, with the event's attributes as `CloudEvents` headers and an
@@ -57,7 +64,7 @@ pub(crate) struct HttpConfig {
     pub(crate) secret: Option<String>,
     /// `meta`: also signs with `X-Hub-Signature-256`, as Meta does, so that a handler written for
     /// Meta needs no change. Needs a `secret`.
-    pub(crate) sign_as: Option<SchemeName>,
+    pub(crate) sign_as: Option<SignAsName>,
 }
 
 impl HttpConfig {

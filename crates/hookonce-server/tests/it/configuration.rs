@@ -48,11 +48,11 @@ const WRONG: &[(&str, &str, &str)] = &[
     // Keys and words of later versions.
     (
         "scheme =",
-        "public_url = \"x\"\nscheme =",
-        "3: sources.whatsapp.public_url: this key is known, but",
+        "verify = \"x\"\nscheme =",
+        "3: sources.whatsapp.verify: there is no key `verify`; there are",
     ),
     ("\"log\"", "\"amqp\"", "12: sinks.ledger.type: `amqp` is known, but"),
-    ("\"meta\"", "\"twilio\"", "3: sources.whatsapp.scheme: `twilio` is known, but"),
+    ("\"meta\"", "\"twilo\"", "3: sources.whatsapp.scheme: there is no `twilo`; there is"),
     ("[sources.", "store = \"redis://u:hunter2@h\"\n[sources.", "2: store: `redis:` is known, but"),
     // Values.
     (

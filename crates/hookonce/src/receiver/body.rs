@@ -22,6 +22,7 @@ pub(super) async fn read(
     options: &ReceiverOptions,
     budget: &Arc<Budget>,
 ) -> Result<(Request, Held), Rejection> {
+    let received_at = options.clock.now();
     let (parts, body) = request.into_parts();
     if is_encoded(&parts.headers) {
         return Err(Rejection::Encoded);
@@ -38,7 +39,8 @@ pub(super) async fn read(
     let body = tokio::time::timeout(options.body_timeout, whole)
         .await
         .map_err(|_| Rejection::BodySlow)??;
-    Ok((Request { headers: parts.headers, body }, held))
+    let (headers, target) = (parts.headers, parts.uri);
+    Ok((Request { headers, body, target, base: None, received_at }, held))
 }
 
 /// Puts a body together. A short one comes in one piece, which is not copied.

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use hmac::{Hmac, KeyInit as _, Mac as _};
-use sha2::Sha256;
+use hmac::{Hmac, KeyInit, Mac};
+use sha1::Sha1;
+use sha2::{Sha256, Sha512};
 
 use super::{Request, Unproven};
 
@@ -27,6 +28,11 @@ impl Secret {
     /// The secret itself.
     pub fn expose(&self) -> &str {
         &self.0
+    }
+
+    /// The secret as the key of an HMAC.
+    pub fn bytes(&self) -> &[u8] {
+        self.0.as_bytes()
     }
 
     /// Whether `other` is this secret, in time that depends on neither.
@@ -55,8 +61,19 @@ pub enum Proof {
 #[derive(Debug)]
 pub struct Verified {
     request: Request,
-    /// Which of the source's secrets matched, for finishing a rotation safely.
-    pub secret: usize,
+    /// Which of the source's secrets matched, for finishing a rotation safely; `None` where nothing
+    /// was asked for.
+    pub secret: Option<usize>,
+}
+
+impl Proof {
+    /// The secret to sign with.
+    pub fn first(&self) -> Option<&Secret> {
+        match self {
+            Self::Secrets(secrets) => secrets.first(),
+            Self::Unverified => None,
+        }
+    }
 }
 
 impl Verified {
@@ -67,40 +84,63 @@ impl Verified {
         proof: &Proof,
         matches: impl Fn(&Request, &Secret) -> bool,
     ) -> Result<Self, Unproven> {
-        let secret = match proof {
-            Proof::Unverified => Some(0),
-            Proof::Secrets(secrets) => {
-                let mut found = None;
-                for (n, secret) in secrets.iter().enumerate() {
-                    if matches(&request, secret) {
-                        found = found.or(Some(n));
-                    }
-                }
-                found
+        let Proof::Secrets(secrets) = proof else { return Ok(Self { request, secret: None }) };
+        let mut found = None;
+        for (n, secret) in secrets.iter().enumerate() {
+            if matches(&request, secret) {
+                found = found.or(Some(n));
             }
-        };
-        secret.map(|secret| Self { request, secret }).ok_or(Unproven::Wrong)
+        }
+        if found.is_none() { Err(Unproven::Wrong) } else { Ok(Self { request, secret: found }) }
     }
 
     /// The body as it was received.
     pub fn body(&self) -> &[u8] {
         &self.request.body
     }
+
+    /// The request as it was received. Which of its headers are proven depends on what the sender
+    /// signs.
+    pub fn request(&self) -> &Request {
+        &self.request
+    }
 }
 
-/// Whether `tag` is the HMAC-SHA256 of `body` under `secret`, compared in constant time.
-pub fn hmac_sha256_matches(secret: &Secret, body: &[u8], tag: &[u8]) -> bool {
-    hmac_sha256(secret, body).verify_slice(tag).is_ok()
+/// The hash that a sender's HMAC is made with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hash {
+    /// SHA-1: broken for documents, not as an HMAC.
+    Sha1,
+    /// SHA-256.
+    Sha256,
+    /// SHA-512.
+    Sha512,
 }
 
-/// Hex of the HMAC-SHA256 of `body` under `secret`.
-pub fn hmac_sha256_hex(secret: &Secret, body: &[u8]) -> String {
-    hex::encode(hmac_sha256(secret, body).finalize().into_bytes())
+impl Hash {
+    /// The HMAC of the `parts`, one after another, under `key`.
+    pub fn sign(self, key: &[u8], parts: &[&[u8]]) -> Vec<u8> {
+        match self {
+            Self::Sha1 => mac::<Hmac<Sha1>>(key, parts).finalize().into_bytes().to_vec(),
+            Self::Sha256 => mac::<Hmac<Sha256>>(key, parts).finalize().into_bytes().to_vec(),
+            Self::Sha512 => mac::<Hmac<Sha512>>(key, parts).finalize().into_bytes().to_vec(),
+        }
+    }
+
+    /// Whether `tag` is that HMAC, whole, in time that doesn't depend on where it differs.
+    pub fn matches(self, key: &[u8], parts: &[&[u8]], tag: &[u8]) -> bool {
+        match self {
+            Self::Sha1 => mac::<Hmac<Sha1>>(key, parts).verify_slice(tag).is_ok(),
+            Self::Sha256 => mac::<Hmac<Sha256>>(key, parts).verify_slice(tag).is_ok(),
+            Self::Sha512 => mac::<Hmac<Sha512>>(key, parts).verify_slice(tag).is_ok(),
+        }
+    }
 }
 
-fn hmac_sha256(secret: &Secret, body: &[u8]) -> Hmac<Sha256> {
-    let mut mac = Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes())
-        .expect("HMAC takes a key of any length");
-    mac.update(body);
+fn mac<M: Mac + KeyInit>(key: &[u8], parts: &[&[u8]]) -> M {
+    let mut mac = <M as KeyInit>::new_from_slice(key).expect("HMAC takes a key of any length");
+    for part in parts {
+        mac.update(part);
+    }
     mac
 }

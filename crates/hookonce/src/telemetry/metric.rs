@@ -81,12 +81,12 @@ pub const METRICS: &[Metric] = &[
         help: "Requests that were not answered 200, by reason",
     },
     Metric {
-        name: "hookonce_later_secret_requests_total",
+        name: "hookonce_secret_requests_total",
         kind: MetricKind::Counter,
         unit: Unit::Count,
-        labels: &[SOURCE],
-        help: "Requests signed with another than the source's first secret; when it no longer \
-               rises, a rotation is finished",
+        labels: &[SOURCE, ("secret", "its place in `secrets`, from 1; 8 and above are one")],
+        help: "Requests by the secret that proved them; when the old one's no longer rises, a \
+               rotation is finished",
     },
     Metric {
         name: "hookonce_ack_seconds",

@@ -2,6 +2,7 @@
 
 pub(crate) mod postgres;
 pub(crate) mod proxy;
+pub(crate) mod scheme;
 pub(crate) mod server;
 
 use std::sync::Arc;

@@ -6,81 +6,21 @@ mod conservation;
 mod hostile;
 mod writer;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use hookonce::event::{Lane, NewEvent};
+use hookonce::event::NewEvent;
 use hookonce::scheme::meta::Meta;
-use hookonce::scheme::{Challenge, Origin, Proof, Request, Scheme, Secret, Unproven, Verified};
-use serde_json::{Value, json};
+use hookonce::scheme::{Challenge, Proof, Scheme, Secret, Unproven, Verified};
+use serde_json::Value;
+
+use crate::bed::scheme::{self, request};
 
 /// The events of a request, whoever sent it.
 fn events(body: &[u8]) -> Vec<NewEvent> {
-    let meta = Meta::new(Proof::Unverified, None);
-    let verified = meta.verify(request(body, &[])).expect("unverified");
-    let origin = Origin {
-        source: Arc::from("whatsapp"),
-        scope: Arc::from("scope"),
-        received_at: "2026-01-01T00:00:00Z".parse().unwrap(),
-    };
-    meta.parse(&verified, &origin)
+    scheme::events(&Meta::new(Proof::Unverified, None), body)
 }
 
-fn request(body: &[u8], headers: &[(&str, &[u8])]) -> Request {
-    let header = |(name, value): &(&str, &[u8])| {
-        (name.parse::<HeaderName>().unwrap(), HeaderValue::from_bytes(value).unwrap())
-    };
-    let mut map = HeaderMap::new();
-    for (name, value) in headers.iter().map(header) {
-        map.append(name, value);
-    }
-    Request { headers: map, body: body.to_vec().into() }
-}
-
-/// Beside each request in `tests/it/meta` are the events it must give. `UPDATE=1` rewrites them.
 #[test]
 fn each_vector_gives_its_events() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/meta");
-    let files = std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
-    let is_request = |path: &PathBuf| {
-        let name = path.file_name().unwrap().to_str().unwrap();
-        name.strip_suffix(".json").is_some_and(|name| !name.ends_with(".events"))
-    };
-    let mut seen = 0;
-    for path in files.filter(is_request) {
-        let found: Vec<Value> = events(&std::fs::read(&path).unwrap()).iter().map(shown).collect();
-        let found = serde_json::to_string_pretty(&found).unwrap() + "\n";
-        let expected = path.with_extension("events.json");
-        if std::env::var_os("UPDATE").is_some() {
-            std::fs::write(&expected, &found).unwrap();
-        }
-        let right = std::fs::read_to_string(&expected).unwrap();
-        assert_eq!(found, right, "{}", path.display());
-        seen += 1;
-    }
-    assert!(seen > 15);
-}
-
-fn shown(event: &NewEvent) -> Value {
-    let mut shown = json!({
-        "key": event.key.as_str(),
-        "kind": event.kind.as_str(),
-        "lane": event.lane.as_ref().map(Lane::as_str),
-        "priority": event.priority,
-        "element": event.element,
-        "sent_at": event.sent_at,
-        "payload": event.payload,
-    });
-    // Only what is out of the ordinary, so that the files can be read.
-    if event.content_type != "application/json" {
-        shown["content_type"] = event.content_type.into();
-    }
-    if let Some(reason) = event.unreadable {
-        shown["unreadable"] = reason.into();
-    }
-    assert_eq!(event.weak_key, event.key.as_str().starts_with("hash:"));
-    shown
+    assert!(scheme::check_vectors("meta", &Meta::new(Proof::Unverified, None)) > 15);
 }
 
 const EMPTY: &str = r#"{"object":"whatsapp_business_account","entry":[]}"#;
@@ -105,10 +45,8 @@ fn the_signature_is_over_the_bytes_received() {
         assert!(verify(&meta, body, signature.as_bytes()).is_ok());
         let upper = format!("sha256={}", hex.to_uppercase());
         assert!(verify(&meta, body, upper.as_bytes()).is_ok());
-        assert_eq!(
-            meta.sign(body.as_bytes()),
-            Some(vec![("X-Hub-Signature-256", signature.clone())])
-        );
+        let headers = meta.sign(&scheme::unsigned(body)).headers;
+        assert!(headers.contains(&("X-Hub-Signature-256".into(), signature.clone())));
         let longer = format!("{body} ");
         assert_eq!(verify(&meta, &longer, signature.as_bytes()).unwrap_err(), Unproven::Wrong);
         let other = signed_by(&["another"]);
@@ -124,7 +62,7 @@ fn the_signature_is_over_the_bytes_received() {
 fn any_of_several_secrets_proves_the_sender() {
     let signature = format!("sha256={EMPTY_SIGNED}");
     let meta = signed_by(&["new", "test_app_secret", "old"]);
-    assert_eq!(verify(&meta, EMPTY, signature.as_bytes()).unwrap().secret, 1);
+    assert_eq!(verify(&meta, EMPTY, signature.as_bytes()).unwrap().secret, Some(1));
     assert_eq!(verify(&signed_by(&[]), EMPTY, signature.as_bytes()).unwrap_err(), Unproven::Wrong);
 }
 
@@ -203,4 +141,26 @@ fn a_challenge_is_answered_verbatim_to_the_right_token_only() {
     for query in [&format!("{right}1"), "hub.mode=subscribe&hub.verify_token=&hub.challenge=1"] {
         assert_eq!(unset.challenge(query), Challenge::Refused);
     }
+}
+
+const TEXT_SIGNED_BY_360DIALOG: &str =
+    "1b1fdc36f8b28c396c5a1a56e276923dc35a006fc6bcf1d1a66ea67815a34baa";
+
+#[test]
+fn what_360dialog_passes_on_has_a_bare_signature_and_no_challenge() {
+    let secrets = vec![Secret::new("test_platform_secret").unwrap()];
+    let meta = Meta::dialog360(Proof::Secrets(secrets));
+    let asked = |name, value: &str| {
+        meta.verify(request(EMPTY.as_bytes(), &[(name, value.as_bytes())])).map(|_| ())
+    };
+    let header = "x-360dialog-signature";
+    assert_eq!(asked(header, TEXT_SIGNED_BY_360DIALOG), Ok(()));
+    let prefixed = format!("sha256={TEXT_SIGNED_BY_360DIALOG}");
+    assert_eq!(asked(header, &prefixed), Err(Unproven::Malformed));
+    assert_eq!(asked("x-hub-signature-256", &prefixed), Err(Unproven::Missing));
+    assert_eq!(asked(header, EMPTY_SIGNED), Err(Unproven::Wrong));
+    let headers = meta.sign(&scheme::unsigned(EMPTY)).headers;
+    assert!(headers.contains(&(header.into(), TEXT_SIGNED_BY_360DIALOG.into())));
+    let query = "hub.mode=subscribe&hub.verify_token=a&hub.challenge=1";
+    assert_eq!(meta.challenge(query), Challenge::NotAsked);
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Error, anyhow, bail};
+use axum::http::{HeaderMap, Uri};
 use hookonce::event::{Lane, NewEvent};
 use hookonce::route::{self, Route};
 use hookonce::scheme::{Origin, Request};
@@ -45,17 +46,22 @@ fn events(
     body: Vec<u8>,
 ) -> anyhow::Result<Vec<NewEvent>> {
     // A sample is nobody's proof, and secrets need not be at hand.
-    let open = SourceConfig { unverified: true, verify_token: None, ..source.clone() };
+    let open =
+        SourceConfig { unverified: true, own: source.own.without_secrets(), ..source.clone() };
     let scheme = wiring::scheme(config, name, &open)?;
-    let request = Request { headers: axum::http::HeaderMap::new(), body: body.into() };
+    let received_at = Clock::system().now();
+    let request = Request {
+        headers: HeaderMap::new(),
+        body: body.into(),
+        target: Uri::default(),
+        base: None,
+        received_at,
+    };
     let verified = scheme.verify(request);
     let verified =
         verified.map_err(|reason| anyhow!("it can't be read as a request: {}", reason.as_str()))?;
-    let origin = Origin {
-        source: Arc::from(name),
-        scope: wiring::scope(name, source),
-        received_at: Clock::system().now(),
-    };
+    let origin =
+        Origin { source: Arc::from(name), scope: wiring::scope(name, source), received_at };
     let mut events = scheme.parse(&verified, &origin);
     let routes: Vec<Route> = config.routes.iter().map(wiring::route).collect();
     route::assign(&routes, &mut events);

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use crate::element::{Json, Object};
 use crate::event::{Key, Kind, Lane, Priority};
 
+use super::super::identity::Identity;
 use super::contacts::Contacts;
 
 /// What is known of an element from what is around it.
@@ -44,28 +45,6 @@ pub(super) enum Family {
     ContactSync,
     UserIdUpdate,
     Error,
-}
-
-/// What makes an element an event.
-pub(super) struct Identity {
-    pub(super) kind: Kind,
-    /// `None` where only a hash can tell it apart.
-    pub(super) key: Option<Key>,
-    pub(super) lane: Option<Lane>,
-    pub(super) priority: Priority,
-    pub(super) unreadable: Option<&'static str>,
-}
-
-impl Identity {
-    /// An event that only a hash tells apart.
-    pub(super) fn hashed(kind: Kind) -> Self {
-        Self { kind, key: None, lane: None, priority: Priority::Normal, unreadable: None }
-    }
-
-    /// One that can't be handled, and why.
-    pub(super) fn unreadable(reason: &'static str) -> Self {
-        Self { unreadable: Some(reason), ..Self::hashed(Kind::unreadable()) }
-    }
 }
 
 impl Family {

@@ -6,12 +6,13 @@
 use crate::element::{Json, Member, Object};
 use crate::event::{Kind, Priority};
 
-use super::cut::Cut;
-use super::family::{Family, Identity};
-use super::frame::{Place, Step};
-use super::walk::{Beside, Reason, Walk, is_empty};
+use super::super::cut::{Cut, Reason};
+use super::super::identity::Identity;
+use super::super::place::{Place, Step};
+use super::family::Family;
+use super::walk::{Beside, Walk, is_empty};
 
-impl<'a> Walk<'a> {
+impl<'a> Walk<'_, 'a> {
     /// The elements of the chunks that stand at `place`.
     pub(super) fn history(
         &mut self,
@@ -63,12 +64,12 @@ impl<'a> Walk<'a> {
         mut enter: impl FnMut(&mut Self, &Place<'a>, &Object<'a>) -> Result<(), Reason>,
     ) -> Result<(), Reason> {
         if !array.is_array() {
-            return self.push(beside.malformed(place, array, "a list is not an array"));
+            return self.cuts.push(beside.malformed(place, array, "a list is not an array"));
         }
         for (index, element) in array.items().enumerate() {
             let place = place.item(index);
             let Some(container) = element.object() else {
-                self.push(beside.malformed(&place, element, "element is not an object"))?;
+                self.cuts.push(beside.malformed(&place, element, "element is not an object"))?;
                 continue;
             };
             let before = self.cuts.len();
@@ -78,7 +79,7 @@ impl<'a> Walk<'a> {
                 let identity = Identity { priority: Priority::History, ..Identity::hashed(kind) };
                 let contacts = beside.contacts.matching(&container, None);
                 let cut = Cut::alone(place, element, identity);
-                self.push(Cut { contacts, sent_at: beside.context.time, ..cut })?;
+                self.cuts.push(Cut { contacts, sent_at: beside.context.time, ..cut })?;
             }
         }
         Ok(())

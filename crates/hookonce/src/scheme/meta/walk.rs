@@ -7,65 +7,35 @@ use jiff::Timestamp;
 use crate::element::{Json, Member, Object};
 use crate::event::Kind;
 
+use super::super::cut::{Cut, Cuts, Reason};
+use super::super::identity::Identity;
+use super::super::instant;
+use super::super::place::{Hole, Place, Step};
 use super::contacts::Contacts;
-use super::cut::Cut;
-use super::family::{Context, Family, Identity};
-use super::frame::{Hole, Place, Step};
-
-/// The most elements a request may have. Meta promises at most 1000, history aside.
-const ELEMENT_LIMIT: usize = 20_000;
-/// The most bytes that a request's payloads may take together: what stands around many elements is
-/// in the payload of each.
-const EXPANDED_LIMIT: usize = 64 << 20;
-/// A time from here on is in milliseconds: in seconds it would be in the year 5138.
-const MILLISECONDS_FROM: i64 = 100_000_000_000;
-
-/// Why a request as a whole can't be cut.
-pub(super) type Reason = &'static str;
+use super::family::{Context, Family};
 
 /// Finds the elements of a request.
-pub(super) fn cuts(root: Json<'_>) -> Result<Vec<Cut<'_>>, Reason> {
-    let mut walk = Walk { cuts: Vec::new(), length: 0 };
-    let place = Place::default();
+pub(super) fn find<'a>(root: Json<'a>, cuts: &mut Cuts<'a>) -> Result<(), Reason> {
+    let mut walk = Walk { cuts };
     if let Some(object) = root.object()
         && let Some(to) = object.member("entry").filter(|entry| entry.value.is_array())
     {
-        let entries = place.within(&Step::to(&object, to, "entry"), |_| false);
+        let entries = Place::default().within(&Step::to(&object, to, "entry"), |_| false);
         for (index, entry) in to.value.items().enumerate() {
             walk.entry(&entries.item(index), entry)?;
         }
     }
-    if walk.cuts.is_empty() {
-        let identity = Identity::hashed(Kind::of("unknown", Some("request")));
-        walk.push(Cut::alone(place, root, identity))?;
-    }
-    Ok(walk.cuts)
+    Ok(())
 }
 
 /// What was found so far. Wherever something in a request holds no element, it becomes an event as
 /// it is, so that nothing is lost; what is found is only looked at, and copied once all of it is
 /// known to be within the limits.
-pub(super) struct Walk<'a> {
-    pub(super) cuts: Vec<Cut<'a>>,
-    length: usize,
+pub(super) struct Walk<'c, 'a> {
+    pub(super) cuts: &'c mut Cuts<'a>,
 }
 
-impl<'a> Walk<'a> {
-    /// Keeps what was found, unless it is too much. Stops at the first that is, so that looking is
-    /// bounded too.
-    pub(super) fn push(&mut self, cut: Cut<'a>) -> Result<(), Reason> {
-        self.length = self.length.saturating_add(cut.length());
-        self.cuts.push(cut);
-        if self.cuts.len() > ELEMENT_LIMIT {
-            return Err("more than 20000 elements");
-        }
-        // A single element doesn't expand, whatever its size.
-        if self.cuts.len() > 1 && self.length > EXPANDED_LIMIT {
-            return Err("more than 64 MiB when expanded");
-        }
-        Ok(())
-    }
-
+impl<'a> Walk<'_, 'a> {
     /// Keeps what can't be read, where no contacts are.
     fn malformed(
         &mut self,
@@ -75,7 +45,7 @@ impl<'a> Walk<'a> {
         time: Option<Timestamp>,
     ) -> Result<(), Reason> {
         let cut = Cut::alone(place.clone(), element, Identity::unreadable(why));
-        self.push(Cut { sent_at: time, ..cut })
+        self.cuts.push(Cut { sent_at: time, ..cut })
     }
 
     /// The changes of one entry. Without any, for one where Meta was told to leave the values out, it
@@ -85,7 +55,7 @@ impl<'a> Walk<'a> {
             return self.malformed(place, entry, "entry is not an object", None);
         };
         let before = self.cuts.len();
-        let time = object.get("time").and_then(time);
+        let time = object.get("time").and_then(instant::of);
         if let Some(to) = object.member("changes").filter(|changes| !changes.value.is_null()) {
             let changes = place.within(&Step::to(&object, to, "changes"), |_| false);
             if !to.value.is_array() {
@@ -98,7 +68,7 @@ impl<'a> Walk<'a> {
         }
         if self.cuts.len() == before {
             let identity = Identity::hashed(Kind::of("unknown", Some("entry")));
-            self.push(Cut { sent_at: time, ..Cut::alone(place.clone(), entry, identity) })?;
+            self.cuts.push(Cut { sent_at: time, ..Cut::alone(place.clone(), entry, identity) })?;
         }
         Ok(())
     }
@@ -135,11 +105,11 @@ impl<'a> Walk<'a> {
                     standby: false,
                 };
                 self.holder(&place, &value, &context)?;
-                sent_at = value.get("timestamp").and_then(time).or(entry_time);
+                sent_at = value.get("timestamp").and_then(instant::of).or(entry_time);
             }
         }
         if self.cuts.len() == before {
-            self.push(Cut { sent_at, ..Cut::alone(place, whole, Identity::hashed(kind)) })?;
+            self.cuts.push(Cut { sent_at, ..Cut::alone(place, whole, Identity::hashed(kind)) })?;
         }
         Ok(())
     }
@@ -187,20 +157,19 @@ impl<'a> Walk<'a> {
     ) -> Result<(), Reason> {
         let context = beside.context;
         if !list.is_array() {
-            return self.push(beside.malformed(place, list, "a list is not an array"));
+            return self.cuts.push(beside.malformed(place, list, "a list is not an array"));
         }
         for (index, element) in list.items().enumerate() {
             let place = place.item(index);
             let Some(object) = element.object() else {
-                self.push(beside.malformed(&place, element, "element is not an object"))?;
+                self.cuts.push(beside.malformed(&place, element, "element is not an object"))?;
                 continue;
             };
-            self.push(Cut {
+            let identity = family.identify(&object, context, &beside.contacts);
+            self.cuts.push(Cut {
                 contacts: beside.contacts.matching(&object, thread),
                 sent_at: element_time(&object).or(context.time),
-                identity: family.identify(&object, context, &beside.contacts),
-                place,
-                element,
+                ..Cut::alone(place, element, identity)
             })?;
         }
         Ok(())
@@ -232,7 +201,7 @@ impl<'c, 'a> Beside<'c, 'a> {
     /// Where `step` leads to from `place`, past the other lists and with contacts chosen for each
     /// element.
     fn within(&self, place: &Place<'a>, step: &Step<'_, 'a>) -> Place<'a> {
-        let step = Step { contacts: self.key, ..*step };
+        let step = Step { contacts: self.key, name: step.name.clone(), ..*step };
         place.within(&step, |member| self.is_list(member) || self.key == Some(member.key))
     }
 
@@ -264,16 +233,5 @@ pub(super) fn is_empty(list: Json<'_>) -> bool {
 /// The time that an element gives.
 fn element_time(element: &Object<'_>) -> Option<Timestamp> {
     let inner = || element.get("metadata")?.get("timestamp");
-    element.get("timestamp").or_else(inner).and_then(time)
-}
-
-/// A time in seconds or milliseconds since 1970, as number or text; `None` if it can't be one.
-fn time(value: Json<'_>) -> Option<Timestamp> {
-    // Nothing was sent in 1970 or before: a zero is a time that isn't known.
-    let number: i64 = value.text()?.parse().ok().filter(|number| *number > 0)?;
-    if number < MILLISECONDS_FROM {
-        Timestamp::from_second(number).ok()
-    } else {
-        Timestamp::from_millisecond(number).ok()
-    }
+    element.get("timestamp").or_else(inner).and_then(instant::of)
 }

@@ -3,13 +3,12 @@
 use axum::http::{HeaderMap, HeaderName};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hmac::{Hmac, KeyInit as _, Mac as _};
 use jiff::Timestamp;
-use sha2::Sha256;
 
 use super::attributes::value;
 use super::{HttpSinkError, SignAs};
-use crate::scheme::{Secret, signature};
+use crate::scheme::Secret;
+use crate::scheme::signature::Hash;
 
 /// Signs requests with one secret.
 #[derive(Debug)]
@@ -41,17 +40,14 @@ impl Signer {
     /// Adds the signatures of `body`. A retry has the same id and another time and signature.
     pub(super) fn sign(&self, headers: &mut HeaderMap, id: &str, at: Timestamp, body: &[u8]) {
         let at = at.as_second().to_string();
-        let mut mac =
-            Hmac::<Sha256>::new_from_slice(&self.key.0).expect("HMAC takes a key of any length");
-        for part in [id.as_bytes(), b".", at.as_bytes(), b".", body] {
-            mac.update(part);
-        }
-        let signature = format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()));
+        let parts = [id.as_bytes(), b".", at.as_bytes(), b".", body];
+        let signature = format!("v1,{}", STANDARD.encode(Hash::Sha256.sign(&self.key.0, &parts)));
         headers.insert(HeaderName::from_static("webhook-id"), value(id));
         headers.insert(HeaderName::from_static("webhook-timestamp"), value(&at));
         headers.insert(HeaderName::from_static("webhook-signature"), value(&signature));
         if let Some(SignAs::Meta) = self.sign_as {
-            let signature = format!("sha256={}", signature::hmac_sha256_hex(&self.secret, body));
+            let tag = Hash::Sha256.sign(self.secret.bytes(), &[body]);
+            let signature = format!("sha256={}", hex::encode(tag));
             headers.insert(HeaderName::from_static("x-hub-signature-256"), value(&signature));
         }
     }

@@ -90,7 +90,7 @@ async fn requests_events_and_rejections_are_counted_by_closed_sets_of_labels() {
         ("hookonce_rejections_total{reason=signature_wrong}", 1),
         ("hookonce_rejections_total{reason=signature_missing}", 1),
         ("hookonce_rejections_total{reason=unknown_source}", 1),
-        ("hookonce_later_secret_requests_total{source=test}", 2),
+        ("hookonce_secret_requests_total{source=test,secret=2}", 2),
         ("hookonce_ack_seconds{source=test}", 2),
     ];
     let expected: BTreeMap<_, _> =

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use hookonce::event::{EventId, Key, Kind, NewEvent, Priority};
-use hookonce::scheme::{Challenge, Origin, Proof, Request, Scheme, Secret, Unproven, Verified};
+use hookonce::scheme::{
+    Challenge, Origin, Proof, Request, Scheme, Secret, Signed, Unproven, Unsigned, Verified,
+};
 
 pub(crate) const SECRET: &str = "s3cret-of-the-test";
 
@@ -38,8 +40,8 @@ impl Scheme for ListScheme {
         }
     }
 
-    fn sign(&self, _: &[u8]) -> Option<Vec<(&'static str, String)>> {
-        Some(vec![("x-secret", SECRET.to_owned())])
+    fn sign(&self, _: &Unsigned<'_>) -> Signed {
+        Signed::json([("x-secret".to_owned(), SECRET.to_owned())])
     }
 }
 

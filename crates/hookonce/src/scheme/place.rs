@@ -1,5 +1,6 @@
 //! What stands around an element: in the request, and in its event's payload.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::rc::Rc;
 
@@ -18,8 +19,8 @@ pub(super) struct Place<'a> {
 struct Frame<'a> {
     /// Where the object stands itself.
     place: Place<'a>,
-    /// The name of the member that leads on.
-    name: &'static str,
+    /// The name of the member that leads on, as a JSON pointer has it.
+    name: Cow<'static, str>,
     hole: Hole,
     /// What comes before the contacts.
     head: String,
@@ -48,8 +49,8 @@ pub(super) struct Step<'s, 'a> {
     pub(super) object: &'s Object<'a>,
     /// The member, one of the object's own.
     pub(super) to: &'s Member<'a>,
-    /// Its name, unescaped.
-    pub(super) name: &'static str,
+    /// Its name as a JSON pointer has it.
+    pub(super) name: Cow<'static, str>,
     /// What it holds.
     pub(super) hole: Hole,
     /// The key of the object's contacts, if they are chosen for each element.
@@ -58,7 +59,12 @@ pub(super) struct Step<'s, 'a> {
 
 impl<'s, 'a> Step<'s, 'a> {
     /// The step to the member `to` of this name, into the array that it is or else to itself.
-    pub(super) fn to(object: &'s Object<'a>, to: &'s Member<'a>, name: &'static str) -> Self {
+    pub(super) fn to(
+        object: &'s Object<'a>,
+        to: &'s Member<'a>,
+        name: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        let name = name.into();
         let hole = if to.value.is_array() { Hole::Item } else { Hole::Value };
         Self { object, to, name, hole, contacts: None }
     }
@@ -87,7 +93,8 @@ impl<'a> Place<'a> {
             }
         }
         tail.push('}');
-        let Step { to, name, hole, contacts, .. } = *step;
+        let Step { to, hole, contacts, .. } = *step;
+        let name = step.name.clone();
         let around = self.frame.as_ref().map_or(0, |frame| frame.length);
         // The two are the colon and the bracket.
         let length = around + head.len() + to.key.len() + 2 + tail.len();
@@ -155,7 +162,7 @@ impl<'a> Place<'a> {
         let Some(frame) = &self.frame else { return };
         frame.place.write_pointer(pointer, index);
         pointer.push('/');
-        pointer.push_str(frame.name);
+        pointer.push_str(&frame.name);
         if frame.hole == Hole::Item {
             // Writing to a string can't fail.
             let _ = write!(pointer, "/{}", index(self.index));

@@ -1,0 +1,105 @@
+//! The sections of sources in `hookonce.toml`: what every source has, and what its scheme adds. Their
+//! comments are the reference, as those of the other sections are.
+
+mod meta;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::document::{Document, Table};
+use super::quantity::{Period, Size};
+
+pub(crate) use meta::{MetaConfig, MetaSignatureName};
+
+/// One way in: its name is the last part of its path, `/webhooks/NAME`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct SourceConfig {
+    /// How the sender signs and shapes its requests: `meta`. Each has keys of its own, below.
+    pub(crate) scheme: String,
+    /// Secrets that the sender signs with; any of them proves a request, so that several apps can
+    /// share a source and a secret can be rotated. Each is `env:NAME`, `file:PATH` or the secret
+    /// itself. For `meta`: the App Secret.
+    #[serde(default)]
+    pub(crate) secrets: Vec<String>,
+    /// What event ids are computed from, beside the key; the source's name where it is not given.
+    /// Sources of one scope share their events. Keep it when you rename a source.
+    pub(crate) scope: Option<String>,
+    /// When the sender is answered 200. `stored`: once its events are stored. `handled`: once every
+    /// task of theirs has ended; 503 as soon as an attempt fails, so that the sender comes again.
+    #[serde(default)]
+    pub(crate) ack: AckName,
+    /// Takes requests from anybody, without a signature. For trying things out.
+    #[serde(default)]
+    pub(crate) unverified: bool,
+    /// The address that the sender was given, such as `https://hooks.example.com/webhooks/NAME`.
+    /// Needed where a sender signs it.
+    pub(crate) public_url: Option<String>,
+    /// What the scheme adds.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) own: SchemeConfig,
+}
+
+/// When a sender is answered 200.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum AckName {
+    /// Once its events are stored.
+    #[default]
+    Stored,
+    /// Once its events are handled.
+    Handled,
+}
+
+/// The scheme of a source, with its own keys.
+#[derive(Debug, Clone)]
+pub(crate) enum SchemeConfig {
+    Meta(MetaConfig),
+}
+
+impl Default for SchemeConfig {
+    /// What a source has until its scheme's own keys are read.
+    fn default() -> Self {
+        Self::Meta(MetaConfig::default())
+    }
+}
+
+impl SchemeConfig {
+    /// The schemes there are.
+    pub(super) const NAMES: [&str; 1] = ["meta"];
+
+    /// Reads a scheme's own keys; `also` are those that every source has.
+    pub(super) fn read(
+        document: &mut Document,
+        (path, scheme): (&str, &str),
+        table: Table<'_>,
+        also: &[String],
+    ) -> Option<Self> {
+        match scheme {
+            "meta" => document.read_beside(path, table, also).map(Self::Meta),
+            _ => None,
+        }
+    }
+
+    /// The same without what only a running server needs to have at hand.
+    pub(crate) fn without_secrets(&self) -> Self {
+        match self {
+            Self::Meta(meta) => Self::Meta(MetaConfig { verify_token: None, ..meta.clone() }),
+        }
+    }
+
+    /// For how long the sender sends a request again that was not answered 200, and who that is;
+    /// `None` where nobody says.
+    pub(super) fn horizon(&self) -> Option<(Period, &'static str)> {
+        match self {
+            Self::Meta(_) => Some((Period::days(7), "Meta")),
+        }
+    }
+
+    /// How long a request may be by the sender's documentation, and what that says.
+    pub(super) fn longest(&self) -> Option<(Size, &'static str)> {
+        match self {
+            Self::Meta(_) => Some((Size::mebibytes(3), "Meta's requests are up to 3 MB long")),
+        }
+    }
+}
