@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Installs and builds what the examples in other languages need, so that the tests can run them.
+# Installs and builds what the examples in other languages need, and the senders' own libraries, so that
+# the tests can run them.
 set -euo pipefail
 
 usage() {
     cat <<'TEXT'
 Usage: scripts/examples.sh
 
-Puts the workers of examples/node, examples/python and examples/rust-sqlx, with the packages that they
-name, under target/examples; from the registries, and only what has changed since it last ran. The
-tests call it.
+Puts the workers of examples/node, examples/python and examples/rust-sqlx, and the libraries by which
+the tests sign as senders do, with the packages that they name, under target/examples; from the
+registries, and only what has changed since it last ran. The tests call it.
 TEXT
 }
 
@@ -38,15 +39,22 @@ is_made_from() {
     [[ -f $folder/made-from ]] && cat "$@" | cmp -s - "$folder/made-from"
 }
 
-from=(examples/node/package.json examples/node/package-lock.json examples/node/.npmrc)
-if ! is_made_from "$target/node" "${from[@]}"; then
-    rm -rf "$target/node"
-    mkdir "$target/node"
-    cp "${from[@]}" "$target/node"
-    npm ci --prefix "$target/node" --no-audit --no-fund --loglevel error
-    cat "${from[@]}" >"$target/node/made-from"
-fi
-cp examples/node/*.js "$target/node"
+# Puts a folder's scripts for Node with their packages under a name.
+node() {
+    local folder=$1 made=$target/$2
+    local from=("$folder/package.json" "$folder/package-lock.json" "$folder/.npmrc")
+    if ! is_made_from "$made" "${from[@]}"; then
+        rm -rf "$made"
+        mkdir "$made"
+        cp "${from[@]}" "$made"
+        npm ci --prefix "$made" --no-audit --no-fund --loglevel error
+        cat "${from[@]}" >"$made/made-from"
+    fi
+    cp "$folder"/*.js "$made"
+}
+
+node examples/node node
+node crates/hookonce-server/tests/senders senders
 
 from=(examples/python/requirements.txt)
 if ! is_made_from "$target/python" "${from[@]}"; then

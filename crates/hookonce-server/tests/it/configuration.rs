@@ -173,6 +173,11 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("file:second", "file:third", "4: sources.whatsapp.secrets[1]: cannot read `third`"),
     ("\"token\"", "\"\"", "5: sources.whatsapp.verify_token: it is empty"),
     (
+        "scheme =",
+        "signature = \"dialog360\"\nscheme =",
+        "6: sources.whatsapp.verify_token: 360dialog asks no challenge; remove it",
+    ),
+    (
         "[\"env:APP_SECRET\", \"file:second\"]",
         "[]",
         "2: sources.whatsapp: without `secrets` nobody",

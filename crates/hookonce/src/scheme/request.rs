@@ -25,6 +25,12 @@ pub struct Request {
 }
 
 impl Request {
+    /// A request with this body and nothing else: a sample, or one that a program makes itself.
+    pub fn of(body: impl Into<Bytes>, received_at: Timestamp) -> Self {
+        let (headers, target) = (HeaderMap::new(), Uri::default());
+        Self { headers, body: body.into(), target, base: None, received_at }
+    }
+
     /// The raw query string; empty where there is none.
     pub fn query(&self) -> &str {
         self.target.query().unwrap_or_default()

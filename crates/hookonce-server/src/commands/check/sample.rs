@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Error, anyhow, bail};
-use axum::http::{HeaderMap, Uri};
 use hookonce::event::{Lane, NewEvent};
 use hookonce::route::{self, Route};
 use hookonce::scheme::{Origin, Request};
@@ -50,13 +49,7 @@ fn events(
         SourceConfig { unverified: true, own: source.own.without_secrets(), ..source.clone() };
     let scheme = wiring::scheme(config, name, &open)?;
     let received_at = Clock::system().now();
-    let request = Request {
-        headers: HeaderMap::new(),
-        body: body.into(),
-        target: Uri::default(),
-        base: None,
-        received_at,
-    };
+    let request = Request::of(body, received_at);
     let verified = scheme.verify(request);
     let verified =
         verified.map_err(|reason| anyhow!("it can't be read as a request: {}", reason.as_str()))?;

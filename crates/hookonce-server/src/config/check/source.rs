@@ -43,8 +43,8 @@ pub(super) fn check(config: &Config, document: &mut Document) {
 fn check_proof(document: &mut Document, path: &str, source: &SourceConfig) {
     match (source.secrets.is_empty(), source.unverified) {
         (true, false) => {
-            let message = "without `secrets` nobody can prove to be the sender; give the App Secret, \
-                           or `unverified = true` to take requests from anybody";
+            let message = "without `secrets` nobody can prove to be the sender; give the one that the \
+                           sender has, or `unverified = true` to take requests from anybody";
             document.problem(path, message);
         }
         (false, true) => {
