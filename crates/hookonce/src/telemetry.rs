@@ -248,6 +248,12 @@ pub fn connection_ended(reason: &'static str) {
     tracing::debug!(reason, "ended a connection");
 }
 
+/// The handshake of a connection failed; it was closed before any request.
+pub fn handshake_failed(reason: &'static str, error: &std::io::Error) {
+    metrics::counter!("hookonce_handshake_errors_total", "reason" => reason).increment(1);
+    tracing::debug!(reason, %error, "a handshake failed");
+}
+
 /// A connection could not be accepted.
 pub fn accept_failed(error: &std::io::Error) {
     static LOG: Seldom = Seldom::new();
