@@ -40,7 +40,7 @@ pub(crate) fn sample(config: &Config, listen: &str) -> anyhow::Result<String> {
     let mut headers = vec![("content-type", "application/json".to_owned())];
     let scheme = wiring::scheme(config, name, source)?;
     headers.extend(scheme.sign(body.as_bytes()).unwrap_or_default());
-    curl::line(&curl::webhook_url(listen, name), &headers, Body::Inline(&body))
+    curl::line(&curl::webhook_url(config, listen, name), &headers, Body::Inline(&body))
 }
 
 /// A text message as Meta sends it. Its id is new each time: one that was sent before would be a

@@ -1,6 +1,7 @@
 //! Makes what the library needs out of the configuration: the store, sources, routes and their sinks.
 
 mod store;
+mod tls;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use hookonce::gate::{Gate, GateOptions, OnUnknown};
-use hookonce::receiver::{Ack, Source};
+use hookonce::receiver::{Ack, Network, Source};
 use hookonce::retry::RetryPolicy;
 use hookonce::route::{Order, Route, RouteWorker};
 use hookonce::scheme::meta::Meta;
@@ -32,6 +33,8 @@ pub(crate) use store::{
     open_existing_sqlite, postgres, sqlite, try_open,
 };
 
+pub(crate) use tls::Certificates;
+
 /// Makes every source.
 pub(crate) fn sources(config: &Config) -> anyhow::Result<Vec<Source>> {
     let source = |(name, source): (&String, &SourceConfig)| {
@@ -43,9 +46,15 @@ pub(crate) fn sources(config: &Config) -> anyhow::Result<Vec<Source>> {
                 AckName::Stored => Ack::Stored,
                 AckName::Handled => Ack::Handled,
             },
+            allow: source.allow.as_deref().map(networks).transpose()?,
         })
     };
     config.sources.iter().map(source).collect()
+}
+
+/// Reads ranges of addresses.
+pub(crate) fn networks(written: &[String]) -> anyhow::Result<Vec<Network>> {
+    Ok(written.iter().map(|network| network.parse()).collect::<Result<_, _>>()?)
 }
 
 /// Makes the scheme of a source.

@@ -24,7 +24,7 @@ pub(crate) fn run(place: &Place, options: &SignOptions, format: Format) -> anyho
     headers.extend(scheme.sign(&bytes).unwrap_or_default());
     let url = match &options.url {
         Some(base) => format!("{}/webhooks/{name}", checked(base)?.trim_end_matches('/')),
-        None => curl::webhook_url(&config.server.listen, name),
+        None => curl::webhook_url(&config, &config.server.listen, name),
     };
     let line = if is_standard_input(&options.file) {
         let text = str::from_utf8(&bytes);

@@ -20,7 +20,7 @@ const ALPN: &[u8] = b"http/1.1";
 
 /// What a listener encrypts with; may be replaced while it listens.
 pub struct Tls {
-    config: RwLock<Arc<ServerConfig>>,
+    used: RwLock<(TlsOptions, Arc<ServerConfig>)>,
 }
 
 /// What [`Tls`] is made of; everything but the name in PEM.
@@ -61,20 +61,24 @@ pub enum TlsError {
 impl Tls {
     /// Makes it.
     pub fn new(options: &TlsOptions) -> Result<Arc<Self>, TlsError> {
-        Ok(Arc::new(Self { config: RwLock::new(Arc::new(config(options)?)) }))
+        let used = (options.clone(), Arc::new(config(options)?));
+        Ok(Arc::new(Self { used: RwLock::new(used) }))
     }
 
-    /// Uses these for new connections; those that are open go on as they began. What can't be used
-    /// changes nothing.
-    pub fn replace(&self, options: &TlsOptions) -> Result<(), TlsError> {
-        let config = Arc::new(config(options)?);
-        *self.config.write().unwrap_or_else(PoisonError::into_inner) = config;
-        Ok(())
+    /// Uses these for new connections, and says whether they are others than before; connections
+    /// that are open go on as they began. What can't be used changes nothing.
+    pub fn replace(&self, options: &TlsOptions) -> Result<bool, TlsError> {
+        if self.used.read().unwrap_or_else(PoisonError::into_inner).0 == *options {
+            return Ok(false);
+        }
+        let new = (options.clone(), Arc::new(config(options)?));
+        *self.used.write().unwrap_or_else(PoisonError::into_inner) = new;
+        Ok(true)
     }
 
     /// What shakes hands with the next connection.
     pub(super) fn acceptor(&self) -> TlsAcceptor {
-        self.config.read().unwrap_or_else(PoisonError::into_inner).clone().into()
+        self.used.read().unwrap_or_else(PoisonError::into_inner).1.clone().into()
     }
 }
 
