@@ -8,7 +8,12 @@ use super::super::section::TlsConfig;
 
 /// Checks everything but the files of TLS, which change while they are used.
 pub(super) fn check(config: &Config, document: &mut Document) {
-    networks(document, "server.proxies", &config.server.proxies);
+    let proxies = &config.server.proxies;
+    networks(document, "server.proxies", proxies);
+    if let Some(n) = proxies.iter().position(|network| network.ends_with("/0")) {
+        let message = "it is everybody: whoever connects can claim any address";
+        document.warn(&format!("server.proxies[{n}]"), message);
+    }
     for (name, source) in &config.sources {
         let Some(allow) = &source.allow else { continue };
         let path = format!("sources.{name}.allow");

@@ -22,20 +22,11 @@ impl Authority {
 
     /// A certificate and its key, for a host's name or a user's.
     pub(crate) fn vouch(&self, name: &str, is_for: ExtendedKeyUsagePurpose) -> (String, String) {
-        let about = CertificateParams::new([name.to_owned()]).unwrap();
-        self.sign(about, name, is_for)
+        self.sign(CertificateParams::new([name.to_owned()]).unwrap(), name, is_for)
     }
 
-    /// The same with the name as its common name alone, as certificates were long ago.
-    pub(crate) fn vouch_by_common_name(
-        &self,
-        name: &str,
-        is_for: ExtendedKeyUsagePurpose,
-    ) -> (String, String) {
-        self.sign(CertificateParams::default(), name, is_for)
-    }
-
-    fn sign(
+    /// The same with these names, and this one as its common name.
+    pub(crate) fn sign(
         &self,
         mut about: CertificateParams,
         name: &str,
