@@ -42,7 +42,7 @@ impl Kept {
         write!(self.0, "GET {path} HTTP/1.1\r\nHost: {HOST}\r\n\r\n").unwrap();
         let mut read = Vec::new();
         // Bodies here end with their only line.
-        while !(read.ends_with(b"\n") && !read.ends_with(b"\r\n")) {
+        while !read.ends_with(b"\n") || read.ends_with(b"\r\n") {
             let mut part = [0; 4096];
             let n = self.0.read(&mut part).unwrap();
             assert!(n > 0, "the connection closed before an answer");
