@@ -26,7 +26,7 @@ pub(crate) use problem::{Problem, Problems};
 pub(crate) use quantity::{Period, Rate};
 pub(crate) use section::{
     AdminConfig, Named, OnDead, OrderName, PostgresConfig, RetentionConfig, RoleName, RootConfig,
-    RouteConfig, Section, ServerConfig, TokenConfig, WorkerConfig, WorkerName, sections,
+    RouteConfig, Section, ServerConfig, TlsConfig, TokenConfig, WorkerConfig, WorkerName, sections,
 };
 pub(crate) use sink::{ExecConfig, HttpConfig, OnUnknownName, SignAsName, SinkConfig};
 pub(crate) use source::{AckName, MetaConfig, MetaSignatureName, SchemeConfig, SourceConfig};
@@ -47,6 +47,8 @@ pub(crate) struct Config {
     /// How that is reached where it is `PostgreSQL`.
     pub(crate) postgres: PostgresConfig,
     pub(crate) server: ServerConfig,
+    /// How its listener is encrypted, if it is.
+    pub(crate) tls: Option<TlsConfig>,
     pub(crate) admin: AdminConfig,
     /// Who may call the admin API.
     pub(crate) tokens: Vec<TokenConfig>,
@@ -234,8 +236,7 @@ fn read(place: &Place) -> Result<String, Problems> {
 
 /// Reads every section, so that each says what is wrong with it; `None` if one can't be used.
 fn read_sections(document: &mut Document, root: &mut Table<'_>, dir: PathBuf) -> Option<Config> {
-    let server = document.single("server", root);
-    let server = document.read("server", server);
+    let (server, tls) = read_server(document, root);
     let (admin, tokens) = read_admin(document, root);
     let worker = document.single("worker", root);
     let worker = document.read("worker", worker);
@@ -258,6 +259,7 @@ fn read_sections(document: &mut Document, root: &mut Table<'_>, dir: PathBuf) ->
         postgres: postgres?,
         dir,
         server: server?,
+        tls,
         admin: admin?,
         tokens: tokens?,
         worker: worker?,
@@ -268,6 +270,17 @@ fn read_sections(document: &mut Document, root: &mut Table<'_>, dir: PathBuf) ->
         warnings: vec![],
         lines: Lines::default(),
     })
+}
+
+/// Where TLS can't be used there is a problem, so that nobody goes on as if none had been asked for.
+fn read_server(
+    document: &mut Document,
+    root: &mut Table<'_>,
+) -> (Option<ServerConfig>, Option<TlsConfig>) {
+    let mut server = document.single("server", root);
+    let tls = server.contains_key("tls").then(|| document.single("server.tls", &mut server));
+    let tls = tls.and_then(|table| document.read("server.tls", table));
+    (document.read("server", server), tls)
 }
 
 fn read_admin(

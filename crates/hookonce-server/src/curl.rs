@@ -8,6 +8,8 @@ use hookonce::store::Clock;
 
 use crate::commands::init::random_hex;
 
+use crate::config::Config;
+
 /// What the line sends.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Body<'a> {
@@ -55,20 +57,29 @@ pub(crate) fn line(
     Ok(words.join(" "))
 }
 
-/// The address of a source at a server that listens at `listen`.
-pub(crate) fn webhook_url(listen: &str, source: &str) -> String {
-    format!("{}/webhooks/{source}", base_url(listen))
+/// The address of a source at a server of this configuration that listens at `listen`.
+pub(crate) fn webhook_url(config: &Config, listen: &str, source: &str) -> String {
+    format!("{}://{}/webhooks/{source}", webhook_scheme(config), reached(listen))
 }
 
-/// Where a server is reached that listens at `listen`.
-pub(crate) fn base_url(listen: &str) -> String {
+/// What a server of this configuration speaks where webhooks come in.
+pub(crate) fn webhook_scheme(config: &Config) -> &'static str {
+    if config.tls.is_some() { "https" } else { "http" }
+}
+
+/// Where an admin listener is reached that listens at `listen`.
+pub(crate) fn admin_url(listen: &str) -> String {
+    format!("http://{}", reached(listen))
+}
+
+/// Where something is reached that listens at `listen`.
+fn reached(listen: &str) -> String {
     // What listens everywhere is reached on loopback.
-    let listen = match listen.rsplit_once(':') {
+    match listen.rsplit_once(':') {
         Some(("0.0.0.0", port)) => format!("127.0.0.1:{port}"),
         Some(("[::]", port)) => format!("[::1]:{port}"),
         _ => listen.to_owned(),
-    };
-    format!("http://{listen}")
+    }
 }
 
 /// Puts `text` in single quotes, within which a shell changes nothing.
@@ -91,8 +102,8 @@ mod tests {
 
     #[test]
     fn a_server_that_listens_everywhere_is_reached_on_loopback() {
-        assert_eq!(webhook_url("0.0.0.0:80", "m"), "http://127.0.0.1:80/webhooks/m");
-        assert_eq!(webhook_url("[::]:80", "m"), "http://[::1]:80/webhooks/m");
-        assert_eq!(webhook_url("[::1]:80", "m"), "http://[::1]:80/webhooks/m");
+        assert_eq!(reached("0.0.0.0:80"), "127.0.0.1:80");
+        assert_eq!(reached("[::]:80"), "[::1]:80");
+        assert_eq!(reached("[::1]:80"), "[::1]:80");
     }
 }

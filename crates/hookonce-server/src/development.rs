@@ -39,7 +39,8 @@ pub(crate) fn sample(config: &Config, listen: &str) -> anyhow::Result<String> {
     let (name, source) = source.ok_or_else(|| anyhow!("there is no source of scheme `meta`"))?;
     let body = sample_body(Clock::system().now().as_second(), &random_hex()?);
     let scheme = wiring::scheme(config, name, source)?;
-    let (url, headers) = curl::signed(&*scheme, curl::webhook_url(listen, name), body.as_bytes())?;
+    let (url, headers) =
+        curl::signed(&*scheme, curl::webhook_url(config, listen, name), body.as_bytes())?;
     curl::line(&url, &headers, Body::Inline(&body))
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Sources, routes, sinks, retention, and who may call the admin API change; what the server is built
 //! on (addresses, limits, the store) doesn't before the next start. A configuration that doesn't check changes nothing.
+//! What is in the files of `[server.tls]` is followed by itself.
 
 use std::sync::Arc;
 
@@ -114,6 +115,7 @@ fn fixed(old: &Config, new: &Config) -> Vec<&'static str> {
     let keys = [
         ("store", old.store != new.store),
         ("[server]", old.server != new.server),
+        ("[server.tls]", old.tls != new.tls),
         ("[worker]", old.worker != new.worker),
         ("[postgres]", old.postgres != new.postgres),
     ];

@@ -23,11 +23,11 @@ use tracing_subscriber::EnvFilter;
 use crate::admin::{Access, Admin, Metrics};
 use crate::cli::{LogFormat, ServeOptions};
 use crate::config::{self, Config, DEVELOPMENT_FILE, Place};
-use crate::curl::{self, webhook_url};
+use crate::curl;
 use crate::development;
 use crate::out::{self, Format};
 use crate::reload::Parts;
-use crate::wiring::{self, Gates};
+use crate::wiring::{self, Certificates, Gates};
 use signals::{Signal, Signals};
 
 /// What requests and the janitor may still take once the worker's grace time is over.
@@ -68,8 +68,10 @@ pub(crate) async fn run(
     let admin_listen = options.admin_listen.as_ref().unwrap_or(&config.server.admin_listen).clone();
     let grace = config.worker.grace.get();
     let say = |config: &Config, doors: &Doors| say_where(place, config, doors, format);
+    let certificates = Certificates::open(&config)
+        .map_err(|problem| anyhow!("{}", problem.display(place.file())))?;
     let start = async {
-        let doors = Doors::open(listen, admin_listen).await?;
+        let doors = Doors::open(listen, admin_listen, certificates).await?;
         Server::start(config, doors, metrics, say).await
     };
     let mut server = tokio::select! {
@@ -103,16 +105,22 @@ pub(crate) async fn run(
 #[derive(Debug)]
 struct Doors {
     webhooks: TcpListener,
+    /// What `webhooks` encrypts with, if it does.
+    certificates: Option<Arc<Certificates>>,
     admin: TcpListener,
     /// As it was told to listen for the admin API.
     admin_listen: String,
 }
 
 impl Doors {
-    async fn open(listen: String, admin_listen: String) -> anyhow::Result<Self> {
+    async fn open(
+        listen: String,
+        admin_listen: String,
+        certificates: Option<Arc<Certificates>>,
+    ) -> anyhow::Result<Self> {
         let webhooks = bind(&listen, "listen").await?;
         let admin = bind(&admin_listen, "admin-listen").await?;
-        Ok(Self { webhooks, admin, admin_listen })
+        Ok(Self { webhooks, certificates, admin, admin_listen })
     }
 }
 
@@ -137,12 +145,11 @@ impl Server {
         say: impl Fn(&Config, &Doors) -> anyhow::Result<()>,
     ) -> anyhow::Result<Self> {
         let sources = wiring::sources(&config)?;
-        let listeners = [&doors.webhooks, &doors.admin];
-        let opened = waiting::open(&config, listeners, || say(&config, &doors)).await?;
+        let opened = waiting::open(&config, &doors, || say(&config, &doors)).await?;
         let store = opened.store;
         let (routes, gates) = wiring::routes(&config, &store, &Gates::new())?;
         wiring::mirror(&*store, &config, &routes).await?;
-        let options = receiver_options(&config);
+        let options = receiver_options(&config)?;
         let access = Arc::new(Access::new(&doors.admin_listen, &config, routes.clone())?);
         let receiver = Receiver::new(store.clone(), sources, routes.clone(), options);
         let worker = Arc::new(worker(&config, &store, &routes));
@@ -155,7 +162,7 @@ impl Server {
         let admin_listener = (doors.admin, admin_connections());
         let health = parts.receiver.clone().health_router();
         let admin = Admin::start(admin_listener, &parts.access, &parts.store, metrics, health);
-        let running = parts.run(doors.webhooks, &stopped);
+        let running = parts.run(doors.webhooks, doors.certificates, &stopped);
         Ok(Self { parts, admin, stop, running })
     }
 
@@ -184,11 +191,23 @@ impl Server {
 
 impl Parts {
     /// Starts everything that runs until it is told to stop.
-    fn run(&self, listener: TcpListener, stopped: &watch::Receiver<bool>) -> JoinSet<()> {
+    fn run(
+        &self,
+        listener: TcpListener,
+        certificates: Option<Arc<Certificates>>,
+        stopped: &watch::Receiver<bool>,
+    ) -> JoinSet<()> {
         let mut running = JoinSet::new();
         let grace = self.config.worker.grace.get();
-        let limits =
-            ListenerOptions { grace, connections: connections(), ..ListenerOptions::default() };
+        let limits = ListenerOptions {
+            grace,
+            connections: connections(),
+            tls: certificates.as_ref().map(|certificates| certificates.tls()),
+            ..ListenerOptions::default()
+        };
+        if let Some(certificates) = certificates {
+            running.spawn(certificates.follow(stopped.clone()));
+        }
         let (webhooks, until) = (self.receiver.clone().router(), until_told(stopped.clone()));
         running.spawn(async move {
             listener::serve(listener, webhooks, limits, until).await;
@@ -244,24 +263,26 @@ async fn bind(listen: &str, flag: &str) -> anyhow::Result<TcpListener> {
     })
 }
 
-fn receiver_options(config: &Config) -> ReceiverOptions {
-    ReceiverOptions {
+fn receiver_options(config: &Config) -> anyhow::Result<ReceiverOptions> {
+    Ok(ReceiverOptions {
         body_limit: usize::try_from(config.server.body_limit.get()).unwrap_or(usize::MAX),
         ack_timeout: config.server.ack_timeout.get(),
         handled_timeout: config.server.handled_timeout.get(),
+        proxies: wiring::networks(&config.server.proxies)?,
         ..ReceiverOptions::default()
-    }
+    })
 }
 
 /// Says where webhooks are received and where the admin API is. Goes to standard error: standard
 /// output is the log sink's.
 fn say_where(place: &Place, config: &Config, doors: &Doors, format: Format) -> anyhow::Result<()> {
     let at = &doors.webhooks.local_addr()?.to_string();
-    let admin = curl::base_url(&doors.admin.local_addr()?.to_string());
-    let urls: Vec<_> = config.sources.keys().map(|name| (name, webhook_url(at, name))).collect();
+    let admin = curl::admin_url(&doors.admin.local_addr()?.to_string());
+    let url = |name: &String| (name.clone(), curl::webhook_url(config, at, name));
+    let urls: Vec<_> = config.sources.keys().map(url).collect();
     if format == Format::Json {
         let urls: serde_json::Map<_, _> =
-            urls.into_iter().map(|(name, url)| (name.clone(), url.into())).collect();
+            urls.into_iter().map(|(name, url)| (name, url.into())).collect();
         let mut said = json!({ "listening": at, "webhooks": urls, "admin": admin });
         if *place == Place::Development {
             said["curl"] = development::sample(config, at)?.into();
@@ -270,7 +291,8 @@ fn say_where(place: &Place, config: &Config, doors: &Doors, format: Format) -> a
         out::remark(&said.to_string());
         return Ok(());
     }
-    out::remark(&format!("hookonce {} listens on http://{at}", env!("CARGO_PKG_VERSION")));
+    let scheme = curl::webhook_scheme(config);
+    out::remark(&format!("hookonce {} listens on {scheme}://{at}", env!("CARGO_PKG_VERSION")));
     let mut lines: Vec<_> =
         urls.into_iter().map(|(name, url)| (format!("source {name}"), url)).collect();
     lines.push(("admin API".to_owned(), format!("{admin}/api")));

@@ -2,6 +2,7 @@
 
 mod scheme;
 mod store;
+mod tls;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use hookonce::gate::{Gate, GateOptions, OnUnknown};
-use hookonce::receiver::{Ack, Source};
+use hookonce::receiver::{Ack, Network, Source};
 use hookonce::retry::RetryPolicy;
 use hookonce::route::{Order, Route, RouteWorker};
 use hookonce::scheme::Secret;
@@ -33,6 +34,8 @@ pub(crate) use store::{
     open_existing_sqlite, postgres, sqlite, try_open,
 };
 
+pub(crate) use tls::Certificates;
+
 /// Makes every source.
 pub(crate) fn sources(config: &Config) -> anyhow::Result<Vec<Source>> {
     let source = |(name, source): (&String, &SourceConfig)| {
@@ -44,9 +47,15 @@ pub(crate) fn sources(config: &Config) -> anyhow::Result<Vec<Source>> {
                 AckName::Stored => Ack::Stored,
                 AckName::Handled => Ack::Handled,
             },
+            allow: source.allow.as_deref().map(networks).transpose()?,
         })
     };
     config.sources.iter().map(source).collect()
+}
+
+/// Reads ranges of addresses.
+pub(crate) fn networks(written: &[String]) -> anyhow::Result<Vec<Network>> {
+    Ok(written.iter().map(|network| network.parse()).collect::<Result<_, _>>()?)
 }
 
 /// The sinks of a configuration behind their gates, by name, each with what it was made from.

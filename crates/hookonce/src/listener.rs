@@ -1,16 +1,20 @@
 //! Accepts connections and serves HTTP on them, within limits of number and time.
 //!
 //! It knows nothing of webhooks: what is served is a router, when to stop is a future, both given
-//! as arguments. No connection outlives [`serve`].
+//! as arguments. Each request carries its client's address, as axum's `ConnectInfo<SocketAddr>`. No
+//! connection outlives [`serve`].
 
 mod activity;
 mod connection;
+mod handshake;
 mod head;
+mod tls;
 mod wire;
 
 use std::collections::HashMap;
 use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +25,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
 use crate::telemetry;
 use activity::{Activity, Command, Phase};
+pub use tls::{Tls, TlsError, TlsOptions};
 
 /// How long accepting rests after an error that would come again at once.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -35,12 +40,15 @@ const SPARED: Duration = Duration::from_secs(1);
 pub struct ListenerOptions {
     /// Connections that are open at once.
     pub connections: usize,
-    /// How long the head of a request may take, and a new connection until it sends one.
+    /// How long the head of a request may take, and a new connection until it sends one. The
+    /// handshake of TLS is part of the first head.
     pub header_timeout: Duration,
     /// How long a connection is kept open between requests.
     pub idle_timeout: Duration,
     /// How long requests in flight may take to finish once it is time to stop.
     pub grace: Duration,
+    /// What connections are encrypted with; plain HTTP is spoken without it.
+    pub tls: Option<Arc<Tls>>,
 }
 
 impl Default for ListenerOptions {
@@ -50,6 +58,7 @@ impl Default for ListenerOptions {
             header_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(75),
             grace: Duration::from_secs(30),
+            tls: None,
         }
     }
 }
@@ -84,8 +93,8 @@ pub async fn serve(
             () = &mut shutdown => break,
             admitted = connections.admit(accepted) => admitted,
         };
-        if let Some(stream) = admitted {
-            connections.open(stream);
+        if let Some(accepted) = admitted {
+            connections.open(accepted);
         }
     }
     // A connection that nobody has accepted by now is refused by the system.
@@ -108,9 +117,10 @@ impl Connections {
         Self { router, options, running, activities, started_at: Instant::now() }
     }
 
-    fn open(&mut self, stream: TcpStream) {
+    fn open(&mut self, accepted: (TcpStream, SocketAddr)) {
         let activity = Arc::new(Activity::new(self.started_at));
-        let served = connection::serve(stream, self.router.clone(), activity.clone());
+        let (tls, router) = (self.options.tls.clone(), self.router.clone());
+        let served = connection::serve(accepted, tls, router, activity.clone());
         let id = self.running.spawn(served).id();
         self.activities.insert(id, activity);
         telemetry::connection_opened();
@@ -136,12 +146,12 @@ impl Connections {
     /// neither ends the loop nor lets it spin.
     async fn admit(
         &mut self,
-        accepted: io::Result<(TcpStream, std::net::SocketAddr)>,
-    ) -> Option<TcpStream> {
+        accepted: io::Result<(TcpStream, SocketAddr)>,
+    ) -> Option<(TcpStream, SocketAddr)> {
         match accepted {
-            Ok((stream, _)) => {
+            Ok(accepted) => {
                 self.make_place().await;
-                Some(stream)
+                Some(accepted)
             }
             Err(error) => {
                 telemetry::accept_failed(&error);

@@ -1,10 +1,13 @@
 //! The way in: proves who sent a request, cuts it into events and stores them before it answers.
 //!
 //! The receiver handles nothing and knows no worker; they meet in the store. It trusts no forwarded
-//! header, redirects nobody, and tells whoever isn't proven nothing about secrets or keys.
+//! header but those of the proxies it is told of, redirects nobody, and tells whoever isn't proven
+//! nothing about secrets or keys.
 
 mod body;
+mod client;
 mod handling;
+mod network;
 mod rejection;
 
 use std::collections::HashMap;
@@ -21,12 +24,14 @@ use tokio::time::Instant;
 
 use crate::event::NewEvent;
 use crate::route::{self, Route};
-use crate::scheme::{Answer, Challenge, Origin, Scheme};
+use crate::scheme::{Answer, Challenge, Origin, Request, Scheme};
 use crate::store::{Arrival, Clock, Store, StoreError};
 use crate::telemetry::{self, SourceMeter};
 
 use body::Budget;
+pub use client::Client;
 use handling::{Before, Handled, Handling};
+pub use network::{Network, NetworkError};
 pub use rejection::Rejection;
 
 /// How much earlier than the sender's time limit the store's ends: what the answer itself needs.
@@ -57,13 +62,17 @@ pub struct Source {
     pub scheme: Arc<dyn Scheme>,
     /// When its sender is answered 200.
     pub ack: Ack,
+    /// From where its requests may come; `None`: from anywhere. Whoever comes from elsewhere, or
+    /// nobody knows from where, is answered 403.
+    pub allow: Option<Vec<Network>>,
 }
 
 impl Source {
-    /// A source whose name is its scope, answered once its events are stored.
+    /// A source whose name is its scope, answered once its events are stored, and open to all
+    /// addresses.
     pub fn new(name: impl Into<Arc<str>>, scheme: Arc<dyn Scheme>) -> Self {
         let name = name.into();
-        Self { scope: name.clone(), name, scheme, ack: Ack::default() }
+        Self { scope: name.clone(), name, scheme, ack: Ack::default(), allow: None }
     }
 }
 
@@ -92,6 +101,9 @@ pub struct ReceiverOptions {
     pub handled_timeout: Duration,
     /// Bytes of bodies that are held at once, over all requests.
     pub bytes_in_flight: usize,
+    /// Proxies whose word counts about whom they forward: `X-Forwarded-For`, `X-Forwarded-Proto`,
+    /// `X-Forwarded-Host` and `Forwarded`.
+    pub proxies: Vec<Network>,
     /// Stamps each request.
     pub clock: Clock,
 }
@@ -104,6 +116,7 @@ impl Default for ReceiverOptions {
             ack_timeout: Duration::from_secs(3),
             handled_timeout: Duration::from_secs(10),
             bytes_in_flight: 128 << 20,
+            proxies: vec![],
             clock: Clock::system(),
         }
     }
@@ -192,11 +205,13 @@ impl Receiver {
     async fn receive(
         &self,
         (plan, entrance): (&Plan, &Entrance),
+        client: Client,
         request: axum::extract::Request,
     ) -> Result<Response, Rejection> {
         let Entrance { source, meter } = entrance;
         // The bytes count against the budget until the events are stored.
         let (request, held) = body::read(request, &self.options, &self.budget).await?;
+        let request = Request { base: client.base, ..request };
         let complete_at = Instant::now();
 
         let received_at = request.received_at;
@@ -307,8 +322,13 @@ async fn webhook(
     let Some(entrance) = plan.sources.get(source_name(request.uri().path())) else {
         return Rejection::UnknownSource.answer(None);
     };
+    let client = Client::of_request(&request, &receiver.options.proxies);
+    if entrance.source.allow.as_ref().is_some_and(|allow| !client.is_in(allow)) {
+        telemetry::address_refused(&entrance.meter, client.address);
+        return Rejection::Address.answer(Some(&entrance.meter));
+    }
     let answer = match *request.method() {
-        Method::POST => receiver.receive((&plan, entrance), request).await,
+        Method::POST => receiver.receive((&plan, entrance), client, request).await,
         Method::GET | Method::HEAD => challenge(entrance, request.uri().query()),
         Method::OPTIONS => Ok((StatusCode::NO_CONTENT, allow()).into_response()),
         _ => Err(Rejection::Method),

@@ -136,6 +136,13 @@ pub fn refused(source: Option<&SourceMeter>, reason: &'static str) {
     }
 }
 
+/// A request comes from an address that its source doesn't allow; `None` where nobody knows from
+/// which. That it is refused is another fact. Whose an address is may be personal.
+pub fn address_refused(source: &SourceMeter, address: Option<std::net::IpAddr>) {
+    let address = address.map_or_else(|| "unknown".to_owned(), |address| address.to_string());
+    tracing::debug!(source.name = &*source.source, client.address = address, "not allowed");
+}
+
 /// A request could not be served now (5xx); what hindered it is told by another fact.
 pub fn failed(source: &SourceMeter, reason: &'static str) {
     source.failed.increment(1);
@@ -246,6 +253,12 @@ pub fn connection_closed() {
 pub fn connection_ended(reason: &'static str) {
     metrics::counter!("hookonce_connections_ended_total", "reason" => reason).increment(1);
     tracing::debug!(reason, "ended a connection");
+}
+
+/// The handshake of a connection failed; it was closed before any request.
+pub fn handshake_failed(reason: &'static str, error: &std::io::Error) {
+    metrics::counter!("hookonce_handshake_errors_total", "reason" => reason).increment(1);
+    tracing::debug!(reason, %error, "a handshake failed");
 }
 
 /// A connection could not be accepted.

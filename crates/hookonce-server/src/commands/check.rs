@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::cli::CheckOptions;
 use crate::config::{Config, Place, Problem, Problems, SinkConfig};
 use crate::out::{self, Format, Reported, counted};
-use crate::wiring::{self, Gates};
+use crate::wiring::{self, Certificates, Gates};
 
 pub(crate) async fn run(
     place: &Place,
@@ -45,6 +45,7 @@ async fn use_it(config: &Config) -> Vec<Problem> {
     if let Err(error) = wiring::sources(config) {
         problems.push(config.problem("", format!("{error:#}")));
     }
+    problems.extend(Certificates::open(config).err());
     let store = match wiring::open(config).await {
         Ok(store) => store,
         Err(error) => {

@@ -21,7 +21,7 @@ pub(crate) fn run(place: &Place, options: &SignOptions, format: Format) -> anyho
     let scheme = wiring::scheme(&config, name, source)?;
     let url = match &options.url {
         Some(base) => format!("{}/webhooks/{name}", checked(base)?.trim_end_matches('/')),
-        None => curl::webhook_url(&config.server.listen, name),
+        None => curl::webhook_url(&config, &config.server.listen, name),
     };
     // An unverified source has no secret to sign with: the line is then sent as it is.
     let (url, headers) = curl::signed(&*scheme, url, &bytes)?;

@@ -1,6 +1,7 @@
 //! What the sections say together, and what no section can say of itself.
 
 mod admin;
+mod network;
 mod postgres;
 mod source;
 
@@ -45,6 +46,7 @@ const POLL: Period = Period::seconds(60);
 pub(crate) fn all(config: &Config, document: &mut Document) {
     check_server(config, document);
     admin::check(config, document);
+    network::check(config, document);
     postgres::check(config, document);
     check_retention(config, document);
     let mut names = BTreeSet::new();

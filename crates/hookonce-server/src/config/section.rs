@@ -3,18 +3,20 @@
 
 mod admin;
 mod postgres;
+mod server;
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::quantity::{Period, Size};
+use super::quantity::Period;
 use super::sink::{ExecConfig, HttpConfig, LogConfig, SqlConfig};
 use super::source::{MetaConfig, SourceConfig};
 
 pub(crate) use admin::{AdminConfig, RoleName, TokenConfig};
 pub(crate) use postgres::PostgresConfig;
+pub(crate) use server::{ServerConfig, TlsConfig};
 
 /// Keys that stand in front of every section.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -29,47 +31,6 @@ pub(crate) struct RootConfig {
 impl Default for RootConfig {
     fn default() -> Self {
         Self { store: "sqlite:hookonce.db".into() }
-    }
-}
-
-/// How webhooks are received.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub(crate) struct ServerConfig {
-    /// Host and port of webhooks, `/healthz` and `/readyz`. Put a proxy that speaks TLS in front of
-    /// it.
-    pub(crate) listen: String,
-    /// Host and port of the admin API, `/metrics`, `/healthz` and `/readyz`. It speaks plain HTTP:
-    /// leave it on loopback, or put a proxy that speaks TLS in front of it.
-    pub(crate) admin_listen: String,
-    /// The longest request body; a longer one is answered 413. At most `128MiB`, which is what all
-    /// requests together may take in memory.
-    #[schemars(with = "String")]
-    pub(crate) body_limit: Size,
-    /// How long a sender waits for its request to be stored before it is answered 503, so that it
-    /// comes again. At least `500ms`.
-    #[schemars(with = "String")]
-    pub(crate) ack_timeout: Period,
-    /// How long a sender waits for its events to be handled, where its source answers only then
-    /// (`ack = "handled"`), before it is answered 503. At least `ack_timeout`.
-    #[schemars(with = "String")]
-    pub(crate) handled_timeout: Period,
-    /// With less disk free than this nothing new is stored (503), so that what is stored can still
-    /// be handled.
-    #[schemars(with = "String")]
-    pub(crate) min_free_disk: Size,
-}
-
-impl Default for ServerConfig {
-    fn default() -> Self {
-        Self {
-            listen: "127.0.0.1:8080".into(),
-            admin_listen: "127.0.0.1:8081".into(),
-            body_limit: Size::mebibytes(4),
-            ack_timeout: Period::seconds(3),
-            handled_timeout: Period::seconds(10),
-            min_free_disk: Size::mebibytes(256),
-        }
     }
 }
 
@@ -245,6 +206,7 @@ pub(crate) fn sections() -> Vec<Section> {
     vec![
         section::<RootConfig>(""),
         section::<ServerConfig>("[server]"),
+        section::<TlsConfig>("[server.tls]"),
         section::<AdminConfig>("[admin]"),
         section::<TokenConfig>("[[admin.tokens]]"),
         section::<WorkerConfig>("[worker]"),

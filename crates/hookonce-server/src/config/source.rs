@@ -28,6 +28,10 @@ pub(crate) struct SourceConfig {
     /// task of theirs has ended; 503 as soon as an attempt fails, so that the sender comes again.
     #[serde(default)]
     pub(crate) ack: AckName,
+    /// Addresses from which requests may come, each alone or as a range, such as `192.0.2.0/24`; from
+    /// anywhere where it is not given. Others are answered 403. Behind a proxy, `server.proxies` has
+    /// to name it.
+    pub(crate) allow: Option<Vec<String>>,
     /// Takes requests from anybody, without a signature. For trying things out.
     #[serde(default)]
     pub(crate) unverified: bool,

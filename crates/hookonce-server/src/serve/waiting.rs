@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::until_told;
+use super::{Doors, until_told};
 use crate::config::{Config, StoreConfig};
 use crate::wiring;
 
@@ -36,14 +36,14 @@ pub(super) struct Opened {
 /// turned away.
 pub(super) async fn open(
     config: &Config,
-    listeners: [&TcpListener; 2],
+    doors: &Doors,
     say: impl FnOnce() -> anyhow::Result<()>,
 ) -> anyhow::Result<Opened> {
     let mut why = match try_open(config).await? {
         Ok(store) => return Ok(Opened { store, has_waited: false }),
         Err(why) => why,
     };
-    let closed = Closed::start(listeners)?;
+    let closed = Closed::start(doors)?;
     say()?;
     tracing::warn!("waiting for the store `{}`: {why}", config.store);
     loop {
@@ -85,15 +85,19 @@ struct Closed {
 }
 
 impl Closed {
-    fn start(listeners: [&TcpListener; 2]) -> anyhow::Result<Self> {
+    fn start(doors: &Doors) -> anyhow::Result<Self> {
         let (stop, stopped) = watch::channel(false);
         let mut running = JoinSet::new();
-        for listener in listeners {
+        if let Some(certificates) = &doors.certificates {
+            running.spawn(certificates.clone().follow(stopped.clone()));
+        }
+        let tls = doors.certificates.as_ref().map(|certificates| certificates.tls());
+        for (listener, tls) in [(&doors.webhooks, tls), (&doors.admin, None)] {
             // Of the same socket, so that nobody who comes while they change is lost.
             let same = net::TcpListener::from(listener.as_fd().try_clone_to_owned()?);
             let same = TcpListener::from_std(same)?;
             let until = until_told(stopped.clone());
-            let options = ListenerOptions { grace: PAUSE, ..ListenerOptions::default() };
+            let options = ListenerOptions { grace: PAUSE, tls, ..ListenerOptions::default() };
             running.spawn(async move { listener::serve(same, router(), options, until).await });
         }
         Ok(Self { stop, running })

@@ -15,6 +15,9 @@ mod signing;
 mod postgres;
 mod serving;
 
+mod addresses;
+mod tls;
+
 mod exec;
 
 mod steering;

@@ -1,12 +1,14 @@
-//! One connection: HTTP/1.1 on a TCP stream, one request after another.
+//! One connection: HTTP/1.1 on a TCP stream, encrypted or not, one request after another.
 
 use std::convert::Infallible;
 use std::future::{Future as _, poll_fn};
+use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::body::{Bytes, HttpBody};
+use axum::extract::ConnectInfo;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use hyper::body::{Frame, Incoming, SizeHint};
@@ -17,6 +19,8 @@ use tokio::net::TcpStream;
 use tower_service::Service as _;
 
 use super::activity::{Activity, Command, Phase};
+use super::handshake;
+use super::tls::Tls;
 use super::wire::Wire;
 use crate::telemetry;
 
@@ -24,12 +28,27 @@ use crate::telemetry;
 const BUFFER_LIMIT: usize = 64 << 10;
 
 /// Serves a connection until its client or the listener ends it.
-pub(super) async fn serve(stream: TcpStream, router: axum::Router, activity: Arc<Activity>) {
+pub(super) async fn serve(
+    (stream, peer): (TcpStream, SocketAddr),
+    tls: Option<Arc<Tls>>,
+    router: axum::Router,
+    activity: Arc<Activity>,
+) {
     // Without it the system may wait for the client's acknowledgement before it sends an answer. A
     // stream that refuses is broken, which reading from it will show.
     let _ = stream.set_nodelay(true);
-    let io = TokioIo::new(Wire::new(stream, activity.clone()));
-    let service = service_fn(|request| answer(request, &router, &activity));
+    let wire = match tls {
+        None => Wire::new(stream, activity.clone()),
+        Some(tls) => match handshake::shake(stream, &tls, &activity).await {
+            Some(stream) => Wire::new(stream, activity.clone()),
+            None => return,
+        },
+    };
+    let io = TokioIo::new(wire);
+    let service = service_fn(|mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(ConnectInfo(peer));
+        answer(request, &router, &activity)
+    });
     let connection = http1::Builder::new()
         // A client that has sent its request and closes its sending half still gets its answer, and
         // one that went away has its request stored to the end. It also saves a read each request.

@@ -1,5 +1,6 @@
 //! A connection's bytes: watches them go by, and ends them so that the last answer gets read.
 
+use std::fmt::Debug;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -7,7 +8,6 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
 use super::activity::{Activity, Command, Phase};
@@ -18,16 +18,21 @@ const LINGER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How many bytes such a client may send.
 const LINGER_LIMIT: usize = 64 << 20;
 
-/// A TCP stream that tells the listener what it is doing.
+/// A stream, encrypted or not, that tells the listener what it is doing.
 #[derive(Debug)]
 pub(super) struct Wire {
-    stream: TcpStream,
+    stream: Pin<Box<dyn Duplex>>,
     activity: Arc<Activity>,
     scan: HeadScan,
     /// The client has said that it sends nothing more.
     ended: bool,
     linger: Option<Linger>,
 }
+
+/// What goes both ways.
+pub(super) trait Duplex: AsyncRead + AsyncWrite + Debug + Send {}
+
+impl<S: AsyncRead + AsyncWrite + Debug + Send> Duplex for S {}
 
 /// Reading on after the last answer.
 #[derive(Debug)]
@@ -38,7 +43,8 @@ struct Linger {
 }
 
 impl Wire {
-    pub(super) fn new(stream: TcpStream, activity: Arc<Activity>) -> Self {
+    pub(super) fn new(stream: impl Duplex + 'static, activity: Arc<Activity>) -> Self {
+        let stream = Box::pin(stream);
         Self { stream, activity, scan: HeadScan::default(), ended: false, linger: None }
     }
 
@@ -62,7 +68,7 @@ impl AsyncRead for Wire {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
+        ready!(self.stream.as_mut().poll_read(cx, buffer))?;
         self.watch(&buffer.filled()[before..]);
         Poll::Ready(Ok(()))
     }
@@ -74,7 +80,7 @@ impl AsyncWrite for Wire {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
+        self.stream.as_mut().poll_write(cx, bytes)
     }
 
     fn poll_write_vectored(
@@ -82,7 +88,7 @@ impl AsyncWrite for Wire {
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, slices)
+        self.stream.as_mut().poll_write_vectored(cx, slices)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -90,7 +96,7 @@ impl AsyncWrite for Wire {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+        self.stream.as_mut().poll_flush(cx)
     }
 
     /// Says that no more answers come, then reads and forgets what the client still sends. Closing
@@ -99,7 +105,7 @@ impl AsyncWrite for Wire {
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let wire = &mut *self;
         if wire.linger.is_none() {
-            ready!(Pin::new(&mut wire.stream).poll_shutdown(cx))?;
+            ready!(wire.stream.as_mut().poll_shutdown(cx))?;
             // A connection that lingers may be shed like an idle one.
             wire.activity.enter(Phase::Idle);
         }
@@ -111,7 +117,7 @@ impl AsyncWrite for Wire {
         // Whoever is told to finish has been idle, or is being shut down with everything else.
         while !wire.ended && linger.left > 0 && wire.activity.command() == Command::None {
             let mut buffer = ReadBuf::new(&mut linger.discarded);
-            match Pin::new(&mut wire.stream).poll_read(cx, &mut buffer) {
+            match wire.stream.as_mut().poll_read(cx, &mut buffer) {
                 Poll::Pending => {
                     ready!(linger.until.as_mut().poll(cx));
                     break;

@@ -18,6 +18,8 @@ pub enum Rejection {
     UnknownSource,
     /// A webhook path is not asked that way.
     Method,
+    /// It comes from an address that the source doesn't allow, or nobody knows from which.
+    Address,
     /// The sender isn't proven.
     Unproven(Unproven),
     /// A challenge with another token than ours, or none is configured.
@@ -51,6 +53,7 @@ impl Rejection {
         match self {
             Self::UnknownSource => "unknown_source",
             Self::Method => "method",
+            Self::Address => "address",
             Self::Unproven(unproven) => unproven.as_str(),
             Self::ChallengeRefused => "challenge_refused",
             Self::NotAsked => "challenge_not_asked",
@@ -89,6 +92,7 @@ impl Rejection {
         match self {
             Self::UnknownSource => (StatusCode::NOT_FOUND, "no such source\n"),
             Self::Method => (StatusCode::METHOD_NOT_ALLOWED, "send webhooks by POST\n"),
+            Self::Address => (StatusCode::FORBIDDEN, "this address may not send here\n"),
             Self::Unproven(_) => (StatusCode::UNAUTHORIZED, "the sender is not proven\n"),
             Self::ChallengeRefused => (StatusCode::FORBIDDEN, "the challenge is refused\n"),
             Self::NotAsked => (StatusCode::BAD_REQUEST, "no challenge is asked\n"),

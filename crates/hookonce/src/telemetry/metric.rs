@@ -110,6 +110,17 @@ pub const METRICS: &[Metric] = &[
         help: "Connections that the server ended by itself",
     },
     Metric {
+        name: "hookonce_handshake_errors_total",
+        kind: MetricKind::Counter,
+        unit: Unit::Count,
+        labels: &[(
+            "reason",
+            "certificate_missing, certificate_refused (the client's), alert (the client refused \
+             ours), incompatible, no_tls, closed, other",
+        )],
+        help: "Connections whose TLS handshake failed, by reason",
+    },
+    Metric {
         name: "hookonce_accept_errors_total",
         kind: MetricKind::Counter,
         unit: Unit::Count,

@@ -1,5 +1,6 @@
 //! What a test of a store stands on: a store of its own, a clock of its own, events made to order.
 
+pub(crate) mod authority;
 pub(crate) mod postgres;
 pub(crate) mod proxy;
 pub(crate) mod scheme;

@@ -1,5 +1,6 @@
 //! Receiving: who gets in, what is answered, and what a client can't do to the server.
 
+mod addresses;
 mod answers;
 mod client;
 mod connections;
@@ -11,3 +12,4 @@ mod metrics;
 pub(crate) mod scheme;
 mod server;
 pub(crate) mod store;
+mod tls;

@@ -43,7 +43,7 @@ impl Intake {
         let scheme = Arc::new(Meta::new(Proof::Secrets(vec![secret]), None));
         // The bed computes its ids in this scope.
         let ack = Ack::Stored;
-        let source = Source { name: "meta".into(), scope: "whatsapp".into(), scheme, ack };
+        let source = Source { scope: "whatsapp".into(), ack, ..Source::new("meta", scheme) };
         let route = Route { max_attempts: 3, ..Route::new("r") };
         let ack_timeout = Duration::from_millis(500);
         let options = ReceiverOptions { ack_timeout, clock, ..ReceiverOptions::default() };

@@ -2,39 +2,12 @@
 
 use hookonce::store::Store;
 use hookonce::store::postgres::{PostgresOptions, PostgresStore};
-use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
-    KeyPair,
-};
+use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, KeyPair};
 
 use super::message;
+use crate::bed::authority::Authority;
 use crate::bed::postgres::Connection;
 use crate::bed::server::Server;
-
-/// Who vouches for others.
-struct Authority(CertifiedIssuer<'static, KeyPair>);
-
-impl Authority {
-    fn make(name: &str) -> Self {
-        let mut about = CertificateParams::default();
-        about.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        about.distinguished_name.push(DnType::CommonName, name);
-        Self(CertifiedIssuer::self_signed(about, KeyPair::generate().unwrap()).unwrap())
-    }
-
-    fn pem(&self) -> String {
-        self.0.pem()
-    }
-
-    /// A certificate and its key, for a host's name or a user's.
-    fn vouch(&self, name: &str, is_for: ExtendedKeyUsagePurpose) -> (String, String) {
-        let key = KeyPair::generate().unwrap();
-        let mut about = CertificateParams::new([name.to_owned()]).unwrap();
-        about.distinguished_name.push(DnType::CommonName, name);
-        about.extended_key_usages.push(is_for);
-        (about.signed_by(&key, &self.0).unwrap().pem(), key.serialize_pem())
-    }
-}
 
 /// A server with a certificate for `localhost`.
 struct Encrypted {

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::scheme::SECRET;
@@ -12,8 +12,8 @@ use super::scheme::SECRET;
 pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 
 #[derive(Debug)]
-pub(crate) struct Client {
-    pub(crate) stream: TcpStream,
+pub(crate) struct Client<S = TcpStream> {
+    pub(crate) stream: S,
     read: Vec<u8>,
 }
 
@@ -36,7 +36,13 @@ impl Answer {
 impl Client {
     pub(crate) async fn connect(address: SocketAddr) -> Self {
         let stream = tokio::time::timeout(LIMIT, TcpStream::connect(address)).await;
-        Self { stream: stream.unwrap().unwrap(), read: Vec::new() }
+        Self::on(stream.unwrap().unwrap())
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
+    pub(crate) fn on(stream: S) -> Self {
+        Self { stream, read: Vec::new() }
     }
 
     pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
@@ -71,6 +77,16 @@ impl Client {
     pub(crate) async fn closed(&mut self) -> Vec<u8> {
         while self.fill().await > 0 {}
         std::mem::take(&mut self.read)
+    }
+
+    /// The status of an answer; `None` if the server closes before one.
+    pub(crate) async fn closes_or_answers(&mut self) -> Option<u16> {
+        while !self.read.ends_with(b"}") {
+            if self.fill().await == 0 {
+                return None;
+            }
+        }
+        Some(self.answer().await.status)
     }
 
     pub(crate) async fn ask(&mut self, request: impl AsRef<[u8]>) -> Answer {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use hookonce::listener::{self, ListenerOptions};
-use hookonce::receiver::{Ack, Receiver, ReceiverOptions, Source};
+use hookonce::receiver::{Network, Receiver, ReceiverOptions, Source};
 use hookonce::route::Route;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -36,12 +36,21 @@ impl Server {
         receiving: ReceiverOptions,
         listening: ListenerOptions,
     ) -> Self {
+        Self::allowing(None, at, receiving, listening).await
+    }
+
+    /// One whose source allows these addresses.
+    pub(crate) async fn allowing(
+        allow: Option<Vec<Network>>,
+        at: &str,
+        receiving: ReceiverOptions,
+        listening: ListenerOptions,
+    ) -> Self {
         let store = Arc::new(FakeStore::new(Mood::Fine));
         let source = Source {
-            name: "test".into(),
             scope: "scope-of-test".into(),
-            scheme: Arc::new(ListScheme),
-            ack: Ack::Stored,
+            allow,
+            ..Source::new("test", Arc::new(ListScheme))
         };
         let mut statuses = Route::new("statuses");
         statuses.kinds = Some(vec!["status.*".to_owned()]);
