@@ -9,7 +9,9 @@ use super::place::{Place, Step};
 
 /// A name in its one spelling: lower case, with dots where the sender has dots, dashes or underscores.
 pub(super) fn dotted(name: &str) -> String {
-    name.chars().map(|c| if matches!(c, '_' | '-') { '.' } else { c.to_ascii_lowercase() }).collect()
+    name.chars()
+        .map(|c| if matches!(c, '_' | '-') { '.' } else { c.to_ascii_lowercase() })
+        .collect()
 }
 
 /// Gives `each` what the member `name` holds, with its place: its items if it is an array, else

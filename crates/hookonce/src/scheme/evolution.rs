@@ -16,9 +16,7 @@ use crate::element::Json;
 use crate::event::NewEvent;
 
 use super::redact::redact;
-use super::{
-    Origin, Proof, Request, Scheme, Signed, Unproven, Unsigned, Verified, cut, envelope,
-};
+use super::{Origin, Proof, Request, Scheme, Signed, Unproven, Unsigned, Verified, cut, envelope};
 use token::Token;
 
 /// Members that hold a key to the gateway, in every request.

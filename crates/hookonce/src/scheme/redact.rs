@@ -33,7 +33,8 @@ pub(super) fn redact<'b>(body: &'b [u8], names: &[&str]) -> Cow<'b, [u8]> {
 /// Where the value starts of the member whose name begins at `start`, if it is one of `names`.
 fn value_of(body: &[u8], start: usize, names: &[&str]) -> Option<usize> {
     let first = body.get(start)?;
-    let may_be = |name: &&str| name.as_bytes().first().is_some_and(|n| n.eq_ignore_ascii_case(first));
+    let may_be =
+        |name: &&str| name.as_bytes().first().is_some_and(|n| n.eq_ignore_ascii_case(first));
     if *first != b'\\' && !names.iter().any(may_be) {
         return None;
     }
@@ -109,9 +110,15 @@ mod tests {
     fn a_value_is_taken_out_wherever_it_stands() {
         for (text, right) in [
             (r#"{"apikey":"S"}"#, r#"{"apikey":"REDACTED"}"#),
-            (r#"{"a":[{"ApiKey" : "S\"S" , "b":1}]}"#, r#"{"a":[{"ApiKey" : "REDACTED" , "b":1}]}"#),
+            (
+                r#"{"a":[{"ApiKey" : "S\"S" , "b":1}]}"#,
+                r#"{"a":[{"ApiKey" : "REDACTED" , "b":1}]}"#,
+            ),
             (r#"{"api\u006bey":7,"qr":null}"#, r#"{"api\u006bey":"REDACTED","qr":"REDACTED"}"#),
-            (r#"{"\u0071\u0072":{"x":["}",{}]},"b":"c"}"#, r#"{"\u0071\u0072":"REDACTED","b":"c"}"#),
+            (
+                r#"{"\u0071\u0072":{"x":["}",{}]},"b":"c"}"#,
+                r#"{"\u0071\u0072":"REDACTED","b":"c"}"#,
+            ),
             (r#"{"qr":"1","qr":"2"}"#, r#"{"qr":"REDACTED","qr":"REDACTED"}"#),
             // What is no JSON.
             (r#"{"apikey":"S"#, r#"{"apikey":"REDACTED""#),
@@ -136,7 +143,10 @@ mod tests {
             r#"{"apikey"}"#,
             r#"{"api\u00"#,
         ] {
-            assert!(matches!(redact(text.as_bytes(), &["apikey", "qr"]), Cow::Borrowed(_)), "{text}");
+            assert!(
+                matches!(redact(text.as_bytes(), &["apikey", "qr"]), Cow::Borrowed(_)),
+                "{text}"
+            );
         }
     }
 

@@ -19,9 +19,7 @@ use crate::event::{BASE64, FORM, NewEvent};
 use super::cut::{self, Whole};
 use super::identity::Identity;
 use super::signature::Hash;
-use super::{
-    Answer, Origin, Proof, Request, Scheme, Secret, Signed, Unproven, Unsigned, Verified,
-};
+use super::{Answer, Origin, Proof, Request, Scheme, Secret, Signed, Unproven, Unsigned, Verified};
 use form::Form;
 
 const SIGNATURE: &str = "X-Twilio-Signature";

@@ -45,10 +45,7 @@ impl Scheme for Waha {
     fn sign(&self, unsigned: &Unsigned<'_>) -> Signed {
         let headers = self.proof.first().map(|secret| {
             let tag = Hash::Sha512.sign(secret.bytes(), &[unsigned.body]);
-            [
-                (SIGNATURE.to_owned(), hex::encode(tag)),
-                (ALGORITHM.to_owned(), "sha512".to_owned()),
-            ]
+            [(SIGNATURE.to_owned(), hex::encode(tag)), (ALGORITHM.to_owned(), "sha512".to_owned())]
         });
         Signed::json(headers.into_iter().flatten())
     }

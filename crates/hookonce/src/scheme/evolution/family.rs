@@ -159,8 +159,9 @@ impl Envelope<'_> {
     /// status, too, which is the same for each vote.
     fn update(&self, element: &Object<'_>, message: &Message<'_, '_>) -> Identity {
         let inner = element.get("update").and_then(Json::object);
-        let get =
-            |name: &str| element.get(name).or_else(|| inner.as_ref().and_then(|inner| inner.get(name)));
+        let get = |name: &str| {
+            element.get(name).or_else(|| inner.as_ref().and_then(|inner| inner.get(name)))
+        };
         if get("pollUpdates").is_some_and(|votes| votes.items().next().is_some()) {
             return self.hashed(Kind::of("update", Some("poll")));
         }

@@ -87,8 +87,7 @@ pub(super) fn sign(secret: &Secret, at: Timestamp) -> String {
     let exp = iat + LIFETIME.as_secs();
     let claims = json!({ "iat": iat, "exp": exp, "app": "evolution", "action": "webhook" });
     let header = json!({ "alg": "HS256", "typ": "JWT" });
-    let [header, claims] =
-        [header, claims].map(|part| URL_SAFE_NO_PAD.encode(part.to_string()));
+    let [header, claims] = [header, claims].map(|part| URL_SAFE_NO_PAD.encode(part.to_string()));
     let signed = format!("{header}.{claims}");
     let tag = URL_SAFE_NO_PAD.encode(Hash::Sha256.sign(secret.bytes(), &[signed.as_bytes()]));
     format!("{signed}.{tag}")

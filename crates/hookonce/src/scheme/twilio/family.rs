@@ -12,8 +12,20 @@ use super::form::Form;
 /// How the names of those parameters begin that are what a message or its status says. Twilio adds
 /// others without notice, and some, such as the error of an earlier attempt, only to a copy.
 const CONTENT: [&str; 14] = [
-    "Address", "Body", "Button", "Error", "From", "Interactive", "Latitude", "List", "Longitude",
-    "Media", "MessageType", "NumMedia", "OriginalReplied", "To",
+    "Address",
+    "Body",
+    "Button",
+    "Error",
+    "From",
+    "Interactive",
+    "Latitude",
+    "List",
+    "Longitude",
+    "Media",
+    "MessageType",
+    "NumMedia",
+    "OriginalReplied",
+    "To",
 ];
 
 /// Parameters with the time of what they are about.
@@ -65,9 +77,7 @@ fn call(form: &Form<'_>, sid: &str) -> Identity {
     let status = form.text("CallStatus");
     let key = match (&status, form.text("SequenceNumber")) {
         (Some(status), Some(number)) => Some(Key::of(&["call", sid, status, &number])),
-        (Some(status), None) if &**status != "in-progress" => {
-            Some(Key::of(&["call", sid, status]))
-        }
+        (Some(status), None) if &**status != "in-progress" => Some(Key::of(&["call", sid, status])),
         _ => None,
     };
     let outbound = form.text("Direction").is_some_and(|word| word.starts_with("outbound"));

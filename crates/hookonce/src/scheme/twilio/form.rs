@@ -29,7 +29,8 @@ impl<'a> Form<'a> {
                 return None;
             }
             let equals = pair.iter().position(|byte| *byte == b'=');
-            let (name, value) = equals.map_or((pair, &b""[..]), |at| (&pair[..at], &pair[at + 1..]));
+            let (name, value) =
+                equals.map_or((pair, &b""[..]), |at| (&pair[..at], &pair[at + 1..]));
             parameters.push((decode(name), decode(value)));
         }
         Some(Self(parameters))

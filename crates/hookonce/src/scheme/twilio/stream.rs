@@ -29,5 +29,8 @@ fn cut<'a>(place: Place<'a>, element: Json<'a>) -> Cut<'a> {
     let key = object.text("id").map(|id| Key::of(&["event", &id]));
     let sent_at = object.get("time").and_then(instant::of);
     let recurs = sent_at.is_none();
-    Cut { sent_at, ..Cut::alone(place, element, Identity { key, recurs, ..Identity::hashed(kind) }) }
+    Cut {
+        sent_at,
+        ..Cut::alone(place, element, Identity { key, recurs, ..Identity::hashed(kind) })
+    }
 }

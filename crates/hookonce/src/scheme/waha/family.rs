@@ -63,11 +63,13 @@ impl Family {
 pub(super) fn find<'a>(root: Json<'a>, cuts: &mut Cuts<'a>) -> Result<(), Reason> {
     let Some(object) = root.object() else { return Ok(()) };
     let Some(name) = object.text("event") else { return Ok(()) };
+    // Of several payloads, which nobody sends yet, each would have the one id of the event.
+    let is_alone = !object.get("payload").is_some_and(Json::is_array);
     let about = Envelope {
         family: Family::of(&name),
         name,
         session: object.text("session").unwrap_or_default(),
-        id: object.text("id"),
+        id: object.text("id").filter(|_| is_alone),
         time: object.get("timestamp").and_then(instant::of),
     };
     envelope::elements(&object, "payload", |place, element| cuts.push(about.cut(place, element)))?;
@@ -129,7 +131,8 @@ impl<'a> Envelope<'a> {
             },
             Family::Status => self.status(payload, message),
             Family::Reaction => {
-                let text = payload.get("reaction").and_then(|reaction| reaction.get("text")?.text());
+                let text =
+                    payload.get("reaction").and_then(|reaction| reaction.get("text")?.text());
                 let prefix = if message.is_own { "echo" } else { "" };
                 Identity {
                     // One person's reactions to a message may have one id.
@@ -154,14 +157,18 @@ impl<'a> Envelope<'a> {
     /// How far a message of the business's got. In groups it is told for each member.
     fn status(&self, payload: &Object<'a>, message: &Message<'_, 'a>) -> Identity {
         let number = payload.text("ack");
-        let word = payload.text("ackName").or_else(|| number.clone());
+        let told = number.as_deref().map(|number| Cow::Owned(ack_word(number).to_owned()));
+        let word = payload.text("ackName").or(told);
         let parts = [message.id.as_deref(), number.as_deref().or(word.as_deref())];
         let participant = message.participant();
         let key = match &participant {
             Some(who) => self.key_of("status", &[parts[0], parts[1], Some(who)]),
             None => self.key_of("status", &parts),
         };
-        Identity { key: key.or_else(|| self.own_key()), ..self.event(Kind::of("status", word.as_deref())) }
+        Identity {
+            key: key.or_else(|| self.own_key()),
+            ..self.event(Kind::of("status", word.as_deref()))
+        }
     }
 
     /// That a message was taken back, which happens once.
@@ -227,5 +234,18 @@ impl<'a> Envelope<'a> {
 
     fn lane(&self, who: Option<String>) -> Option<Lane> {
         who.map(|who| Lane::of(&[&self.session, &who]))
+    }
+}
+
+/// The word for how far a message got, where only the number is given.
+fn ack_word(number: &str) -> &str {
+    match number {
+        "-1" => "error",
+        "0" => "pending",
+        "1" => "server",
+        "2" => "device",
+        "3" => "read",
+        "4" => "played",
+        other => other,
     }
 }
