@@ -4,6 +4,7 @@
 //! what is around it. Nothing is copied of a request that turns out to be too much. Knows no sender.
 
 use std::cell::OnceCell;
+use std::fmt::Write as _;
 use std::rc::Rc;
 
 use base64::Engine as _;
@@ -175,7 +176,8 @@ impl<'r> Whole<'r> {
             let mut place = place.in_request();
             if recurs {
                 let minute = self.origin.received_at.as_second().div_euclid(60);
-                place.push_str(&format!("@{minute}"));
+                // Writing to a string can't fail.
+                let _ = write!(place, "@{minute}");
             }
             Key::hash(self.hash.get_or_init(|| RequestHash::of(self.body)), &place)
         });

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use crate::element::Json;
+use crate::element::{Json, Member};
 
 /// Servers at which a person is known by phone number.
 const PHONE_SERVERS: [&str; 3] = ["s.whatsapp.net", "c.us", "hosted"];
@@ -72,7 +72,7 @@ pub(super) fn is_yes(value: Json<'_>) -> bool {
 pub(super) fn message_type(message: Json<'_>) -> Option<Cow<'_, str>> {
     let message = message.object()?;
     let says = message.members().iter().filter(|member| !member.value.is_null());
-    says.map(|member| member.name()).find(|name| !BESIDE.contains(&&**name)).map(type_of)
+    says.map(Member::name).find(|name| !BESIDE.contains(&&**name)).map(type_of)
 }
 
 /// The sort of message that a content of this name is.

@@ -44,9 +44,10 @@ fn value_of(body: &[u8], start: usize, names: &[&str]) -> Option<usize> {
     let within = &body[start..body.len().min(start + longest + 1)];
     let end = string_end(within, 0)?;
     let literal = str::from_utf8(&body[start - 1..=start + end]).ok()?;
-    let name: Cow<'_, str> = match literal.contains('\\') {
-        true => Cow::Owned(serde_json::from_str(literal).ok()?),
-        false => Cow::Borrowed(&literal[1..literal.len() - 1]),
+    let name: Cow<'_, str> = if literal.contains('\\') {
+        Cow::Owned(serde_json::from_str(literal).ok()?)
+    } else {
+        Cow::Borrowed(&literal[1..literal.len() - 1])
     };
     names.iter().find(|one| one.eq_ignore_ascii_case(&name))?;
     let colon = find(body, start + end + 1, |byte| !is_space(byte))?;

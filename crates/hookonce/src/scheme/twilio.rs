@@ -1,7 +1,7 @@
 //! Twilio: messages and status callbacks as forms, event streams as JSON.
 //!
 //! Proves the sender by `X-Twilio-Signature` over the address that Twilio used and the parameters of
-//! the form, and answers with a TwiML document that asks for nothing. Knows nothing of TwiML
+//! the form, and answers with a `TwiML` document that asks for nothing. Knows nothing of `TwiML`
 //! otherwise: it answers no call and sends no reply.
 
 mod address;
@@ -27,7 +27,7 @@ const SIGNATURE: &str = "X-Twilio-Signature";
 /// The parameter of the query that has the hash of a body which is no form.
 const BODY_HASH: &str = "bodySHA256";
 
-/// An answer that makes Twilio do nothing; what it can't read as TwiML it reports as an error.
+/// An answer that makes Twilio do nothing; what it can't read as `TwiML` it reports as an error.
 const NOTHING: Answer = Answer {
     content_type: "text/xml",
     body: r#"<?xml version="1.0" encoding="UTF-8"?><Response/>"#,

@@ -45,8 +45,8 @@ pub(super) fn identify(form: &Form<'_>) -> (Identity, Option<[u8; 32]>) {
         return (hashed(form, Kind::of("event", Some(&name))), None);
     }
     if let Some(sid) = sid {
-        let said = |name: &[u8]| is_content(name) && !name.starts_with(b"Error");
-        return (message(form, &sid), Some(form.digest(said)));
+        let counts = |name: &[u8]| is_content(name) && !name.starts_with(b"Error");
+        return (message(form, &sid), Some(form.digest(counts)));
     }
     match form.text("CallSid") {
         Some(sid) => (call(form, &sid), Some(form.digest(|_| true))),

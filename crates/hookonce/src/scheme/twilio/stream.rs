@@ -1,4 +1,4 @@
-//! What Twilio's Event Streams post: CloudEvents, in an array or one alone.
+//! What Twilio's Event Streams post: `CloudEvents`, in an array or one alone.
 
 use crate::element::Json;
 use crate::event::{Key, Kind};

@@ -101,7 +101,7 @@ impl<'a> Envelope<'a> {
         };
         let time = payload.and_then(|payload| payload.get("timestamp"));
         let sent_at = time.and_then(instant::of).or(self.time);
-        Cut { sent_at, digest, ..Cut::alone(place, element, identity) }
+        Cut { digest, sent_at, ..Cut::alone(place, element, identity) }
     }
 
     /// The digest of what copies have in common, where they may differ in the rest: one chat or
