@@ -28,7 +28,8 @@ pub(crate) fn signed(
     let id = format!("msg_{}", random_hex()?);
     let unsigned = Unsigned { body, url: &url, id: &id, at: Clock::system().now() };
     let Signed { headers, query } = scheme.sign(&unsigned);
-    Ok((query.map_or_else(|| url.clone(), |query| format!("{url}?{query}")), headers))
+    let url = if let Some(query) = query { format!("{url}?{query}") } else { url };
+    Ok((url, headers))
 }
 
 /// Writes the line.

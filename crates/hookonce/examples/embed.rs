@@ -22,7 +22,7 @@ use hookonce::janitor::{Janitor, JanitorOptions};
 use hookonce::listener::{self, ListenerOptions};
 use hookonce::receiver::{Receiver, ReceiverOptions, Source};
 use hookonce::route::Route;
-use hookonce::scheme::{Proof, Scheme, Secret, meta::Meta};
+use hookonce::scheme::{Proof, Scheme, Secret, Unsigned, meta::Meta};
 use hookonce::step::{Done, Failure, Step, StepContext};
 use hookonce::store::sqlite::rusqlite::Connection;
 use hookonce::store::sqlite::{SqliteOptions, SqliteStore};
@@ -142,9 +142,11 @@ async fn orders(State(database): State<Arc<Mutex<Connection>>>) -> Result<String
 /// A line that sends a message as Meta would.
 fn curl(scheme: &dyn Scheme, url: &str) -> String {
     let body = r#"{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"messages","value":{"messaging_product":"whatsapp","metadata":{"phone_number_id":"2"},"messages":[{"from":"15550001111","id":"wamid.1","timestamp":"1760000000","type":"text","text":{"body":"two loaves"}}]}}]}]}"#;
-    let headers = scheme.sign(body.as_bytes()).unwrap_or_default();
+    // Meta signs the body and nothing else.
+    let (id, at) = ("", jiff::Timestamp::UNIX_EPOCH);
+    let signed = scheme.sign(&Unsigned { body: body.as_bytes(), url, id, at });
     let headers: Vec<_> =
-        headers.iter().map(|(name, value)| format!("-H '{name}: {value}'")).collect();
+        signed.headers.iter().map(|(name, value)| format!("-H '{name}: {value}'")).collect();
     let headers = headers.join(" ");
     format!("curl -sS {headers} --data-binary '{body}' {url}/webhooks/whatsapp")
 }

@@ -18,6 +18,8 @@ const KIND_LIMIT: usize = 64;
 
 /// The content type of a payload that is JSON.
 pub const JSON: &str = "application/json";
+/// The content type of a payload that is a form.
+pub const FORM: &str = "application/x-www-form-urlencoded";
 /// The content type of a payload that is text of no form we know.
 pub const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
 /// The content type of a payload that is bytes, kept as base64 because a store's text can't hold

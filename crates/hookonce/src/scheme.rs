@@ -3,14 +3,19 @@
 //! A scheme is pure: it does no I/O and never asks for the time. Parsing needs a [`Verified`], which
 //! only a successful proof makes, so that parsing unverified bytes does not compile.
 
+pub mod evolution;
 pub mod meta;
 pub mod signature;
+pub mod twilio;
+pub mod waha;
 
 mod cut;
+mod envelope;
 mod gateway;
 mod identity;
 mod instant;
 mod place;
+mod redact;
 mod request;
 
 use std::fmt;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::quantity::Period;
 use super::sink::{ExecConfig, HttpConfig, LogConfig, SqlConfig};
-use super::source::{MetaConfig, SourceConfig};
+use super::source::{EvolutionConfig, MetaConfig, SourceConfig, TwilioConfig, WahaConfig};
 
 pub(crate) use admin::{AdminConfig, RoleName, TokenConfig};
 pub(crate) use postgres::PostgresConfig;
@@ -214,6 +214,9 @@ pub(crate) fn sections() -> Vec<Section> {
         section::<PostgresConfig>("[postgres]"),
         section::<SourceConfig>("[sources.NAME]"),
         section::<MetaConfig>("[sources.NAME] scheme = \"meta\""),
+        section::<TwilioConfig>("[sources.NAME] scheme = \"twilio\""),
+        section::<WahaConfig>("[sources.NAME] scheme = \"waha\""),
+        section::<EvolutionConfig>("[sources.NAME] scheme = \"evolution\""),
         section::<RouteConfig>("[[routes]]"),
         section::<HttpConfig>("[sinks.NAME] type = \"http\""),
         section::<ExecConfig>("[sinks.NAME] type = \"exec\""),

@@ -1,7 +1,10 @@
 //! The sections of sources in `hookonce.toml`: what every source has, and what its scheme adds. Their
 //! comments are the reference, as those of the other sections are.
 
+mod evolution;
 mod meta;
+mod twilio;
+mod waha;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,16 +12,21 @@ use serde::{Deserialize, Serialize};
 use super::document::{Document, Table};
 use super::quantity::{Period, Size};
 
+pub(crate) use evolution::{EvolutionConfig, EvolutionSignatureName};
 pub(crate) use meta::{MetaConfig, MetaSignatureName};
+pub(crate) use twilio::TwilioConfig;
+pub(crate) use waha::WahaConfig;
 
 /// One way in: its name is the last part of its path, `/webhooks/NAME`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct SourceConfig {
-    /// How the sender signs and shapes its requests: `meta`. Each has keys of its own, below.
+    /// How the sender signs and shapes its requests: `meta`, `twilio`, `waha`, `evolution`. What each
+    /// adds stands below.
     pub(crate) scheme: String,
     /// Secrets that the sender signs with; any of them proves a request, so that several apps can
     /// share a source and a secret can be rotated. Each is `env:NAME`, `file:PATH` or the secret
-    /// itself. For `meta`: the App Secret.
+    /// itself. For `meta`: the App Secret; `twilio`: the Auth Token; `waha`: the HMAC key;
+    /// `evolution`: the `jwt_key`, or the value of the header.
     #[serde(default)]
     pub(crate) secrets: Vec<String>,
     /// What event ids are computed from, beside the key; the source's name where it is not given.
@@ -59,6 +67,9 @@ pub(crate) enum AckName {
 #[derive(Debug, Clone)]
 pub(crate) enum SchemeConfig {
     Meta(MetaConfig),
+    Twilio(TwilioConfig),
+    Waha(WahaConfig),
+    Evolution(EvolutionConfig),
 }
 
 impl Default for SchemeConfig {
@@ -70,7 +81,7 @@ impl Default for SchemeConfig {
 
 impl SchemeConfig {
     /// The schemes there are.
-    pub(super) const NAMES: [&str; 1] = ["meta"];
+    pub(super) const NAMES: [&str; 4] = ["meta", "twilio", "waha", "evolution"];
 
     /// Reads a scheme's own keys; `also` are those that every source has.
     pub(super) fn read(
@@ -81,6 +92,9 @@ impl SchemeConfig {
     ) -> Option<Self> {
         match scheme {
             "meta" => document.read_beside(path, table, also).map(Self::Meta),
+            "twilio" => document.read_beside(path, table, also).map(Self::Twilio),
+            "waha" => document.read_beside(path, table, also).map(Self::Waha),
+            "evolution" => document.read_beside(path, table, also).map(Self::Evolution),
             _ => None,
         }
     }
@@ -89,6 +103,7 @@ impl SchemeConfig {
     pub(crate) fn without_secrets(&self) -> Self {
         match self {
             Self::Meta(meta) => Self::Meta(MetaConfig { verify_token: None, ..meta.clone() }),
+            Self::Twilio(_) | Self::Waha(_) | Self::Evolution(_) => self.clone(),
         }
     }
 
@@ -97,6 +112,9 @@ impl SchemeConfig {
     pub(super) fn horizon(&self) -> Option<(Period, &'static str)> {
         match self {
             Self::Meta(_) => Some((Period::days(7), "Meta")),
+            // Ten attempts, 29 minutes at most; it may be told to make more.
+            Self::Evolution(_) => Some((Period::seconds(60 * 60), "Evolution API")),
+            Self::Twilio(_) | Self::Waha(_) => None,
         }
     }
 
@@ -104,6 +122,7 @@ impl SchemeConfig {
     pub(super) fn longest(&self) -> Option<(Size, &'static str)> {
         match self {
             Self::Meta(_) => Some((Size::mebibytes(3), "Meta's requests are up to 3 MB long")),
+            Self::Twilio(_) | Self::Waha(_) | Self::Evolution(_) => None,
         }
     }
 }

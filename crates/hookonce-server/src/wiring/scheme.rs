@@ -2,11 +2,18 @@
 
 use std::sync::Arc;
 
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
+use axum::http::HeaderName;
+use hookonce::scheme::evolution::{Evolution, EvolutionSignature};
 use hookonce::scheme::meta::Meta;
+use hookonce::scheme::twilio::Twilio;
+use hookonce::scheme::waha::Waha;
 use hookonce::scheme::{Proof, Scheme, Secret};
 
-use crate::config::{Config, MetaConfig, MetaSignatureName, SchemeConfig, SourceConfig};
+use crate::config::{
+    Config, EvolutionConfig, EvolutionSignatureName, MetaConfig, MetaSignatureName, SchemeConfig,
+    SourceConfig,
+};
 
 /// Makes the scheme of the source `name`.
 pub(crate) fn scheme(
@@ -26,6 +33,20 @@ pub(crate) fn scheme(
         SchemeConfig::Meta(own) => {
             let verify_token = own.verify_token.as_ref().map(secret).transpose()?;
             Ok(Arc::new(meta(own, proof, verify_token)))
+        }
+        SchemeConfig::Twilio(_) => Ok(Arc::new(Twilio::new(proof, source.public_url.clone()))),
+        SchemeConfig::Waha(_) => Ok(Arc::new(Waha::new(proof))),
+        SchemeConfig::Evolution(own) => Ok(Arc::new(Evolution::new(proof, signature(own)?))),
+    }
+}
+
+/// What proves that Evolution API sent a request.
+fn signature(own: &EvolutionConfig) -> anyhow::Result<EvolutionSignature> {
+    match own.signature {
+        EvolutionSignatureName::Jwt => Ok(EvolutionSignature::Jwt),
+        EvolutionSignatureName::Header => {
+            let name = own.header.as_deref().context("`header` is missing")?;
+            Ok(EvolutionSignature::Header(HeaderName::try_from(name)?))
         }
     }
 }

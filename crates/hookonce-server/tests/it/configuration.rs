@@ -1,6 +1,7 @@
 //! What is wrong with a configuration is said all at once, with its line and what to do next.
 
 mod admin;
+mod gateways;
 mod network;
 
 use super::program::{Place, Said};
@@ -59,7 +60,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "\"meta\"",
         "\"metta\"",
-        "3: sources.whatsapp.scheme: there is no `metta`; there is \"meta\"; did you mean",
+        "3: sources.whatsapp.scheme: there is no `metta`; there is \"meta\", \"twilio\", \"waha\", \"evolution\"; did you mean",
     ),
     (
         "steps =",

@@ -12,6 +12,8 @@ mod setup;
 
 mod signing;
 
+mod gateways;
+
 mod postgres;
 mod serving;
 

@@ -190,6 +190,12 @@ impl Server {
         lines.join("\n")
     }
 
+    /// Stops it, and gives all that it has said since it was last asked.
+    pub(crate) fn into_output(self) -> String {
+        self.signal();
+        self.stdout.iter().chain(self.stderr.iter()).collect::<Vec<_>>().join("\n")
+    }
+
     /// Sends SIGTERM and waits for the end.
     pub(crate) fn terminate(self) -> ExitStatus {
         self.signal();

@@ -79,7 +79,8 @@ fn development_mode_keeps_its_secrets_for_the_next_start() {
     assert_eq!(mode & 0o777, 0o600);
     let kept = place.read("hookonce.dev.toml");
     let server = place.serve(&["--listen", "127.0.0.1:0"]);
-    server.stderr_line(&format!("source meta  {}/webhooks/meta", server.url));
+    let line = server.stderr_line("source meta ");
+    assert!(line.ends_with(&format!(" {}/webhooks/meta", server.url)), "{line}");
     assert_eq!(place.read("hookonce.dev.toml"), kept);
     place.run(&["check"]).ok();
     place.run(&["stats"]).ok();

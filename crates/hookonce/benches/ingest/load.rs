@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use hookonce::scheme::meta::Meta;
-use hookonce::scheme::{Proof, Scheme as _, Secret};
+use hookonce::scheme::{Proof, Scheme as _, Secret, Unsigned};
+use jiff::Timestamp;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
@@ -94,12 +95,15 @@ fn request(meta: &Meta, n: usize) -> Box<[u8]> {
     let body = format!(
         r#"{{"object":"whatsapp_business_account","entry":[{{"id":"100000000000001","changes":[{{"field":"messages","value":{{"messaging_product":"whatsapp","metadata":{{"display_phone_number":"15550002222","phone_number_id":"200000000000001"}},"contacts":[{{"profile":{{"name":"Test User"}},"wa_id":"{who}"}}],"messages":[{{"from":"{who}","id":"wamid.HBgLMTU1NTAwMDExMTEVAgASGBQ{n:012}","timestamp":"1760000000","type":"text","text":{{"body":"hello"}}}}]}}}}]}}]}}"#
     );
-    let signature = meta.sign(body.as_bytes()).unwrap_or_default();
-    let (name, value) = &signature[0];
+    // Meta signs the body and nothing else.
+    let (url, id, at) = ("", "", Timestamp::UNIX_EPOCH);
+    let signed = meta.sign(&Unsigned { body: body.as_bytes(), url, id, at });
+    let header = |(name, value): &(String, String)| format!("{name}: {value}\r\n");
+    let headers: String = signed.headers.iter().map(header).collect();
     let length = body.len();
     format!(
-        "POST /webhooks/meta HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n\
-         {name}: {value}\r\ncontent-length: {length}\r\n\r\n{body}"
+        "POST /webhooks/meta HTTP/1.1\r\nhost: 127.0.0.1\r\n{headers}\
+         content-length: {length}\r\n\r\n{body}"
     )
     .into_bytes()
     .into()

@@ -4,6 +4,7 @@
 //! what is around it. Nothing is copied of a request that turns out to be too much. Knows no sender.
 
 use std::cell::OnceCell;
+use std::fmt::Write as _;
 use std::rc::Rc;
 
 use base64::Engine as _;
@@ -34,6 +35,8 @@ pub(super) struct Cut<'a> {
     /// What is the same in every copy of the event; copies may differ in the rest. The element, where
     /// its sender announces it in one way only.
     pub(super) content: Json<'a>,
+    /// The digest of the content, where that is no one part of the element.
+    pub(super) digest: Option<[u8; 32]>,
     /// The people it is about; shared, for many elements are about the same.
     pub(super) contacts: Rc<[Json<'a>]>,
     pub(super) sent_at: Option<Timestamp>,
@@ -43,13 +46,25 @@ pub(super) struct Cut<'a> {
 impl<'a> Cut<'a> {
     /// An element at `place` with nobody beside it.
     pub(super) fn alone(place: Place<'a>, element: Json<'a>, identity: Identity) -> Self {
-        Self { place, element, content: element, contacts: Rc::default(), sent_at: None, identity }
+        let (contacts, content) = (Rc::default(), element);
+        Self { place, element, content, digest: None, contacts, sent_at: None, identity }
     }
 
     /// At most how many bytes its payload takes.
     fn length(&self) -> usize {
         self.place.length(&self.contacts) + self.element.raw().len()
     }
+}
+
+/// The digest of what is said in several parts of an element, any of which may be missing.
+pub(super) fn digest<'a>(parts: impl IntoIterator<Item = Option<Json<'a>>>) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for part in parts {
+        let raw = part.filter(|part| !part.is_null()).map_or("", Json::raw);
+        hash.update(raw.len().to_be_bytes());
+        hash.update(raw);
+    }
+    hash.finalize().into()
 }
 
 /// The elements found in one request so far, each exactly once, in the order of their events.
@@ -122,7 +137,7 @@ impl<'r> Whole<'r> {
     fn event(&self, cut: Cut<'_>) -> NewEvent {
         let mut payload = String::with_capacity(cut.length());
         cut.place.write(&mut payload, cut.element, &cut.contacts);
-        let digest = Sha256::digest(cut.content.raw()).into();
+        let digest = cut.digest.unwrap_or_else(|| Sha256::digest(cut.content.raw()).into());
         let event = self.event_of(cut.identity, &cut.place, (payload, JSON), digest);
         NewEvent { sent_at: cut.sent_at, ..event }
     }
@@ -161,7 +176,8 @@ impl<'r> Whole<'r> {
             let mut place = place.in_request();
             if recurs {
                 let minute = self.origin.received_at.as_second().div_euclid(60);
-                place.push_str(&format!("@{minute}"));
+                // Writing to a string can't fail.
+                let _ = write!(place, "@{minute}");
             }
             Key::hash(self.hash.get_or_init(|| RequestHash::of(self.body)), &place)
         });

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use crate::element::Json;
+use crate::element::{Json, Member};
 
 /// Servers at which a person is known by phone number.
 const PHONE_SERVERS: [&str; 3] = ["s.whatsapp.net", "c.us", "hosted"];
@@ -42,18 +42,48 @@ pub(super) fn is_hidden(address: &str) -> bool {
     address.ends_with("@lid") || address.ends_with("@hosted.lid")
 }
 
+/// Whether this is the address of one person, by number or hidden, and not of a group, a channel or
+/// a broadcast.
+pub(super) fn is_person(address: &str) -> bool {
+    let server = address.split_once('@').map_or("s.whatsapp.net", |(_, server)| server);
+    PHONE_SERVERS.contains(&server) || is_hidden(address)
+}
+
+/// The conversation with `address`, which may be known by `others` too: a number counts more than an
+/// address that hides it, so that a person has one conversation whichever comes first.
+pub(super) fn conversation<'a>(
+    address: Option<Cow<'a, str>>,
+    others: impl IntoIterator<Item = Option<Cow<'a, str>>>,
+) -> Option<String> {
+    let Some(address) = address else {
+        return others.into_iter().flatten().find_map(|other| chat(&other));
+    };
+    let plain = |other: &Cow<'_, str>| is_person(other) && !is_hidden(other);
+    let other = || others.into_iter().flatten().filter(plain).find_map(|other| chat(&other));
+    if is_hidden(&address) { other().or_else(|| chat(&address)) } else { chat(&address) }
+}
+
+/// Whether a sender says yes, as a word of JSON or as text.
+pub(super) fn is_yes(value: Json<'_>) -> bool {
+    matches!(value.raw(), "true" | "\"true\"")
+}
+
 /// What sort of message this content is: `text`, `image`, `reaction`; `None` where it has none.
 pub(super) fn message_type(message: Json<'_>) -> Option<Cow<'_, str>> {
     let message = message.object()?;
     let says = message.members().iter().filter(|member| !member.value.is_null());
-    let name = says.map(|member| member.name()).find(|name| !BESIDE.contains(&&**name))?;
+    says.map(Member::name).find(|name| !BESIDE.contains(&&**name)).map(type_of)
+}
+
+/// The sort of message that a content of this name is.
+pub(super) fn type_of(name: Cow<'_, str>) -> Cow<'_, str> {
     if TEXT.contains(&&*name) {
-        return Some(Cow::Borrowed("text"));
+        return Cow::Borrowed("text");
     }
-    Some(match name.strip_suffix("Message") {
+    match name.strip_suffix("Message") {
         Some(word) if !word.is_empty() => Cow::Owned(word.to_owned()),
         _ => name,
-    })
+    }
 }
 
 #[cfg(test)]
@@ -75,6 +105,21 @@ mod tests {
         assert_eq!(chat("1203-16@g.us").as_deref(), Some("1203-16@g.us"));
         assert_eq!(chat("1@newsletter").as_deref(), Some("1@newsletter"));
         assert_eq!((chat(""), chat("@g.us"), chat("+")), (None, None, None));
+    }
+
+    #[test]
+    fn a_number_counts_more_than_an_address_that_hides_it() {
+        let of = |address: &'static str, other: &'static str| {
+            let some = |text: &'static str| (!text.is_empty()).then_some(Cow::Borrowed(text));
+            conversation(some(address), [None, some(other)])
+        };
+        assert_eq!(of("9@lid", "1@s.whatsapp.net").as_deref(), Some("1"));
+        assert_eq!(of("9@lid", "8@lid").as_deref(), Some("9@lid"));
+        assert_eq!(of("9@lid", "").as_deref(), Some("9@lid"));
+        assert_eq!(of("2@c.us", "1@c.us").as_deref(), Some("2"));
+        assert_eq!(of("5@g.us", "1@c.us").as_deref(), Some("5@g.us"));
+        assert_eq!(of("", "9@lid").as_deref(), Some("9@lid"));
+        assert_eq!(of("", ""), None);
     }
 
     #[test]

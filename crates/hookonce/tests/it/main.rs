@@ -3,12 +3,15 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
 
 mod bed;
+mod evolution;
 mod meta;
 mod postgres;
 mod receiving;
 mod sinks;
 mod store;
 mod tidy;
+mod twilio;
+mod waha;
 mod working;
 
 mod functions;

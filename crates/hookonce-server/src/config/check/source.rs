@@ -2,7 +2,10 @@
 
 use super::super::document::{Document, join};
 use super::super::section::RouteConfig;
-use super::super::source::{MetaConfig, MetaSignatureName, SchemeConfig, SourceConfig};
+use super::super::source::{
+    EvolutionConfig, EvolutionSignatureName, MetaConfig, MetaSignatureName, SchemeConfig,
+    SourceConfig,
+};
 use super::{Config, secret_at};
 
 /// Checks that every secret of a source is at hand.
@@ -43,8 +46,8 @@ pub(super) fn check(config: &Config, document: &mut Document) {
 fn check_proof(document: &mut Document, path: &str, source: &SourceConfig) {
     match (source.secrets.is_empty(), source.unverified) {
         (true, false) => {
-            let message = "without `secrets` nobody can prove to be the sender; give the one that the \
-                           sender has, or `unverified = true` to take requests from anybody";
+            let message = "without `secrets` nobody can prove to be the sender; give the secret \
+                           that it signs with, or `unverified = true` to take requests from anybody";
             document.problem(path, message);
         }
         (false, true) => {
@@ -63,6 +66,65 @@ fn check_proof(document: &mut Document, path: &str, source: &SourceConfig) {
 fn check_scheme(document: &mut Document, path: &str, source: &SourceConfig) {
     match &source.own {
         SchemeConfig::Meta(meta) => check_meta(document, path, meta),
+        SchemeConfig::Twilio(_) => check_twilio(document, path, source),
+        SchemeConfig::Waha(_) => {}
+        SchemeConfig::Evolution(evolution) => {
+            check_evolution(document, path, evolution, source.unverified);
+        }
+    }
+}
+
+/// Twilio signs the address, so that a source without one could prove nothing.
+fn check_twilio(document: &mut Document, path: &str, source: &SourceConfig) {
+    let Some(text) = &source.public_url else {
+        if !source.unverified {
+            let message = "without `public_url` nothing can be proven, for Twilio signs the \
+                           address that it was given; write that address";
+            document.problem(path, message);
+        }
+        return;
+    };
+    let url = url::Url::parse(text).ok();
+    let url = url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    let message = match url {
+        None => "it is no address; write such as \"https://hooks.example.com/webhooks/NAME\"",
+        Some(url) if url.query().is_some() || url.fragment().is_some() => {
+            "leave out what begins with `?` or `#`: a request brings its own query, and no fragment"
+        }
+        Some(_) => return,
+    };
+    document.problem(&join(path, "public_url"), message);
+}
+
+fn check_evolution(
+    document: &mut Document,
+    path: &str,
+    evolution: &EvolutionConfig,
+    unverified: bool,
+) {
+    let key = join(path, "header");
+    match (evolution.signature, &evolution.header) {
+        (EvolutionSignatureName::Jwt, None) => {}
+        (EvolutionSignatureName::Jwt, Some(_)) => {
+            let message = "no header is looked at for a secret unless `signature = \"header\"`; \
+                           write that, or remove it";
+            document.problem(&key, message);
+        }
+        (EvolutionSignatureName::Header, None) => {
+            let message = "`header` is missing: name the one that has the secret, such as \
+                           \"X-Webhook-Secret\"";
+            document.problem(path, message);
+        }
+        (EvolutionSignatureName::Header, Some(name)) => {
+            if axum::http::HeaderName::try_from(name).is_err() {
+                document.problem(&key, format!("`{name}` is no name of a header"));
+            }
+        }
+    }
+    if !unverified {
+        let message = "nothing signs the body of Evolution API's requests: who sees one can send \
+                       others. Let it come by HTTPS, and change the secret like a password";
+        document.warn(path, message);
     }
 }
 

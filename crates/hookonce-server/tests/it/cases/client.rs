@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use sha2::Sha256;
+use sha2::{Sha256, Sha512};
 
 use super::stand::LIMIT;
 
@@ -124,6 +124,14 @@ pub(crate) fn signature(body: &[u8]) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
     mac.update(body);
     format!("sha256={}", hex::encode(mac.finalize().into_bytes()))
+}
+
+/// A POST of this body to the source `waha`, with its HMAC under the same secret.
+pub(crate) fn signed_by_waha(body: &str) -> Vec<u8> {
+    let mut mac = Hmac::<Sha512>::new_from_slice(SECRET.as_bytes()).unwrap();
+    mac.update(body.as_bytes());
+    let tag = hex::encode(mac.finalize().into_bytes());
+    request("POST", "/webhooks/waha", [("X-Webhook-Hmac", tag)], body.as_bytes())
 }
 
 /// A signed POST to the source `meta`.

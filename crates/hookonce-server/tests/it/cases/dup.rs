@@ -3,13 +3,17 @@
 use std::time::{Duration, Instant};
 
 use super::bot::{Bot, DONE, Gate};
-use super::stand::{LEDGER, Stand, envelope, message};
+use super::case::Case;
+use super::client::signed_by_waha;
+use super::stand::{LEDGER, Stand, WAHA, envelope, message};
 use crate::engine::on_both;
 
 on_both![
     dup_03_a_slow_handler_makes_the_sender_retry_while_the_first_run_goes_on,
     dup_04_memory_of_what_was_seen_outlives_a_restart_and_other_traffic,
     dup_09_the_same_id_three_times_in_one_request,
+    dup_10_one_message_announced_under_two_names_is_handled_once,
+    dup_15_a_message_sent_again_for_hours_and_across_restarts_is_handled_once,
 ];
 
 fn dup_03_a_slow_handler_makes_the_sender_retry_while_the_first_run_goes_on() {
@@ -58,4 +62,49 @@ fn dup_09_the_same_id_three_times_in_one_request() {
     assert_eq!(stand.send("DUP-09").counts(), (1, 2));
     assert_eq!(stand.effects(), [message("wamid.TESTDUP09")]);
     assert_eq!(stand.show(&message("wamid.TESTDUP09"))["copies"], 3);
+}
+
+fn dup_10_one_message_announced_under_two_names_is_handled_once() {
+    let stand = Stand::with(&[WAHA, LEDGER].concat());
+    let any = Case::of("DUP-10").text();
+    let plain = any.replace("message.any", "message");
+    assert_eq!(stand.ask(signed_by_waha(&plain)).counts(), (1, 0));
+    assert_eq!(stand.ask(signed_by_waha(&any)).counts(), (0, 1));
+    let next = |text: &str, end| text.replace("DUP10", end);
+    assert_eq!(stand.ask(signed_by_waha(&next(&any, "DUP10B"))).counts(), (1, 0));
+    assert_eq!(stand.ask(signed_by_waha(&next(&plain, "DUP10B"))).counts(), (0, 1));
+    let both = [&plain, &any].repeat(8);
+    let answers = stand.ask_at_once(both.iter().map(|text| signed_by_waha(&next(text, "DUP10C"))));
+    assert_eq!(answers.iter().map(|answer| answer.counts().0).sum::<u64>(), 1);
+    let key = |end| format!("message:default:3EB0TEST{end}");
+    let mut effects = stand.effects();
+    effects.sort_unstable();
+    assert_eq!(effects, ["DUP10", "DUP10B", "DUP10C"].map(key));
+    for event in stand.events() {
+        assert_eq!((&event["kind"], &event["mismatches"]), (&"message.text".into(), &0.into()));
+    }
+}
+
+/// The copies need no hours between them: what was seen is remembered as long as keys are kept, which
+/// is tested with the library's clock.
+fn dup_15_a_message_sent_again_for_hours_and_across_restarts_is_handled_once() {
+    let mut stand = Stand::with(&[WAHA, LEDGER].concat());
+    let body = Case::of("DUP-15").text();
+    for n in 0..20 {
+        if n % 7 == 6 {
+            stand.kill();
+            stand.start();
+        }
+        // Each copy is announced anew, under an id of its own.
+        let copy = body.replacen(
+            '{',
+            &format!(r#"{{"id":"evt_{n}","timestamp":{},"#, 1_760_000_000_000_i64 + n),
+            1,
+        );
+        let right = if n == 0 { (1, 0) } else { (0, 1) };
+        assert_eq!(stand.ask(signed_by_waha(&copy)).counts(), right);
+    }
+    assert_eq!(stand.effects(), ["message:default:3EB0TESTDUP15"]);
+    let event = &stand.events()[0];
+    assert_eq!((&event["copies"], &event["mismatches"]), (&20.into(), &0.into()));
 }

@@ -5,8 +5,8 @@ use std::sync::{Arc, Barrier};
 
 use super::bot::{Bot, DONE, FAILED};
 use super::case::Case;
-use super::client::signed;
-use super::stand::{Stand, message};
+use super::client::{request, signed};
+use super::stand::{LEDGER, Stand, message};
 use crate::engine::on_both;
 
 on_both![
@@ -15,6 +15,7 @@ on_both![
     ident_04_the_lane_is_the_user_id_as_soon_as_there_is_one,
     ident_05_first_contacts_at_the_same_time_are_handled_one_after_the_other,
     ident_07_a_group_is_a_conversation_apart_from_that_with_its_member,
+    ident_08_a_person_has_one_conversation_by_number_and_by_hidden_address,
     ident_10_messages_of_nobody_known_do_not_wait_for_each_other,
 ];
 
@@ -102,6 +103,30 @@ fn ident_07_a_group_is_a_conversation_apart_from_that_with_its_member() {
     );
     assert_eq!(stand.effects().len(), 2);
     assert!(stand.elements()[0].contains(r#""from":"15550100011""#), "the participant is kept");
+}
+
+fn ident_08_a_person_has_one_conversation_by_number_and_by_hidden_address() {
+    let source = "[sources.evolution]\nscheme = \"evolution\"\nunverified = true\n";
+    let stand = Stand::with(&[source, LEDGER].concat());
+    let case = Case::of("IDENT-08").text();
+    let hidden = r#""remoteJid":"90000000000001@lid""#;
+    let number = r#""remoteJidAlt":"15550100011@s.whatsapp.net","#;
+    let post = |body: &str| {
+        let body = body.as_bytes();
+        stand.ask(request("POST", "/webhooks/evolution", [("Host", "x")], body)).counts()
+    };
+    assert_eq!(stand.send("IDENT-08").counts(), (1, 0));
+    // The same message, by its hidden address alone: its key has no address.
+    assert_eq!(post(&case.replace(number, "")), (0, 1));
+    let other = case.replace(hidden, r#""remoteJid":"15550100011@s.whatsapp.net""#);
+    assert_eq!(post(&other.replace(number, "").replace("IDN08", "IDN08B")), (1, 0));
+    assert_eq!(post(&case.replace(number, "").replace("IDN08", "IDN08C")), (1, 0));
+    let person = "inst-1:15550100011";
+    assert_eq!(stand.each("lane"), [person, person, "inst-1:90000000000001@lid"]);
+    let key = |end| format!("message:inst-1:3EB0TESTIDN08{end}");
+    let mut effects = stand.effects();
+    effects.sort_unstable();
+    assert_eq!(effects, ["", "B", "C"].map(key));
 }
 
 fn ident_10_messages_of_nobody_known_do_not_wait_for_each_other() {

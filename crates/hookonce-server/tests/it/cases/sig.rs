@@ -1,5 +1,10 @@
 //! SIG: the sender's proof.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha1::Sha1;
+
 use super::case::Case;
 use super::client::{request, signature};
 use super::stand::{LEDGER, Stand, message};
@@ -113,7 +118,6 @@ fn sig_09_a_compressed_body_is_refused_by_name() {
 
 #[test]
 fn sig_10_a_body_that_is_not_utf8_is_kept_as_it_is_and_dead() {
-    use base64::Engine as _;
     let stand = Stand::ledger();
     assert_eq!(stand.send("SIG-10").counts(), (1, 0));
     assert_eq!(stand.send("SIG-10").counts(), (0, 1));
@@ -122,8 +126,35 @@ fn sig_10_a_body_that_is_not_utf8_is_kept_as_it_is_and_dead() {
     assert_eq!((&event["kind"], &event["state"]), (&"unreadable".into(), &"dead".into()));
     let shown = stand.show(event["key"].as_str().unwrap());
     assert_eq!(shown["content_type"], "application/octet-stream;base64");
-    let kept = base64::engine::general_purpose::STANDARD.decode(shown["payload"].as_str().unwrap());
+    let kept = STANDARD.decode(shown["payload"].as_str().unwrap());
     assert_eq!(kept.unwrap(), Case::of("SIG-10").body());
+}
+
+/// 401, as for any other signature that proves nothing.
+#[test]
+fn sig_12_what_anybody_says_of_the_address_proves_nothing() {
+    let source = "[sources.twilio]\nscheme = \"twilio\"\nsecrets = [\"test-twilio-token-0001\"]\n\
+                  public_url = \"https://hooks.example.test/webhooks/twilio\"\n";
+    let stand = Stand::with(&format!("{source}{LEDGER}"));
+    assert_eq!(stand.send("SIG-12").status, 401);
+    let case = Case::of("SIG-12");
+    let post = |address: &str| {
+        let text = format!("{address}Fromwhatsapp:+15550100011MessageSidSM2");
+        let mut mac = Hmac::<Sha1>::new_from_slice(b"test-twilio-token-0001").unwrap();
+        mac.update(text.as_bytes());
+        let tag = STANDARD.encode(mac.finalize().into_bytes());
+        let mut headers = case.http.headers.clone();
+        headers.insert("X-Forwarded-Proto".into(), "https".into());
+        headers.insert("X-Twilio-Signature".into(), tag);
+        stand.ask(request("POST", &case.http.path, &headers, &case.body()))
+    };
+    // Signed rightly, but for where the sender says that we are.
+    assert_eq!(post("https://evil.example.test/webhooks/twilio").status, 401);
+    assert_eq!(stand.count("hookonce_events"), 0);
+    let taken = post("https://hooks.example.test/webhooks/twilio");
+    assert_eq!((taken.status, taken.header("content-type")), (200, Some("text/xml")));
+    assert!(taken.body.ends_with("<Response/>"), "{}", taken.body);
+    assert_eq!(stand.effects(), ["message:SM2"]);
 }
 
 /// That the answer takes as long whether an id is known is by construction: nothing is looked up

@@ -30,6 +30,10 @@ type = "sql"
 statement = "insert into ledger (key, element) values (:key, :element)"
 "#;
 
+/// A source of scheme `waha`, under the secret of the corpus.
+pub(crate) const WAHA: &str =
+    "[sources.waha]\nscheme = \"waha\"\nsecrets = [\"test-app-secret-0001\"]\n";
+
 /// A route of everything to the ledger.
 pub(crate) const LEDGER: &str = "[[routes]]\nname = \"ledger\"\nsteps = [\"ledger\"]\n";
 
