@@ -5,12 +5,14 @@
 
 pub mod meta;
 pub mod signature;
+pub mod wasender;
 
 mod cut;
 mod gateway;
 mod identity;
 mod instant;
 mod place;
+mod redact;
 mod request;
 
 use std::fmt;

@@ -13,6 +13,8 @@ mod working;
 
 mod functions;
 
+mod wasender;
+
 mod steering;
 mod working_together;
 
