@@ -2,6 +2,7 @@
 //! comments are the reference, as those of the other sections are.
 
 mod meta;
+mod wasender;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,15 +11,17 @@ use super::document::{Document, Table};
 use super::quantity::{Period, Size};
 
 pub(crate) use meta::{MetaConfig, MetaSignatureName};
+pub(crate) use wasender::WasenderConfig;
 
 /// One way in: its name is the last part of its path, `/webhooks/NAME`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct SourceConfig {
-    /// How the sender signs and shapes its requests: `meta`. Each has keys of its own, below.
+    /// How the sender signs and shapes its requests: `meta`, `wasender`. Each has keys of its own,
+    /// below.
     pub(crate) scheme: String,
     /// Secrets that the sender signs with; any of them proves a request, so that several apps can
     /// share a source and a secret can be rotated. Each is `env:NAME`, `file:PATH` or the secret
-    /// itself. For `meta`: the App Secret.
+    /// itself. For `meta`: the App Secret; for `wasender`: the webhook secret.
     #[serde(default)]
     pub(crate) secrets: Vec<String>,
     /// What event ids are computed from, beside the key; the source's name where it is not given.
@@ -55,6 +58,7 @@ pub(crate) enum AckName {
 #[derive(Debug, Clone)]
 pub(crate) enum SchemeConfig {
     Meta(MetaConfig),
+    Wasender(WasenderConfig),
 }
 
 impl Default for SchemeConfig {
@@ -66,7 +70,7 @@ impl Default for SchemeConfig {
 
 impl SchemeConfig {
     /// The schemes there are.
-    pub(super) const NAMES: [&str; 1] = ["meta"];
+    pub(super) const NAMES: [&str; 2] = ["meta", "wasender"];
 
     /// Reads a scheme's own keys; `also` are those that every source has.
     pub(super) fn read(
@@ -77,6 +81,7 @@ impl SchemeConfig {
     ) -> Option<Self> {
         match scheme {
             "meta" => document.read_beside(path, table, also).map(Self::Meta),
+            "wasender" => document.read_beside(path, table, also).map(Self::Wasender),
             _ => None,
         }
     }
@@ -85,6 +90,7 @@ impl SchemeConfig {
     pub(crate) fn without_secrets(&self) -> Self {
         match self {
             Self::Meta(meta) => Self::Meta(MetaConfig { verify_token: None, ..meta.clone() }),
+            Self::Wasender(wasender) => Self::Wasender(wasender.clone()),
         }
     }
 
@@ -93,6 +99,8 @@ impl SchemeConfig {
     pub(super) fn horizon(&self) -> Option<(Period, &'static str)> {
         match self {
             Self::Meta(_) => Some((Period::days(7), "Meta")),
+            // It documents neither whether nor for how long.
+            Self::Wasender(_) => None,
         }
     }
 
@@ -100,6 +108,7 @@ impl SchemeConfig {
     pub(super) fn longest(&self) -> Option<(Size, &'static str)> {
         match self {
             Self::Meta(_) => Some((Size::mebibytes(3), "Meta's requests are up to 3 MB long")),
+            Self::Wasender(_) => None,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use anyhow::anyhow;
 use hookonce::scheme::meta::Meta;
+use hookonce::scheme::wasender::Wasender;
 use hookonce::scheme::{Proof, Scheme, Secret};
 
 use crate::config::{Config, MetaConfig, MetaSignatureName, SchemeConfig, SourceConfig};
@@ -27,6 +28,7 @@ pub(crate) fn scheme(
             let verify_token = own.verify_token.as_ref().map(secret).transpose()?;
             Ok(Arc::new(meta(own, proof, verify_token)))
         }
+        SchemeConfig::Wasender(_) => Ok(Arc::new(Wasender::new(proof))),
     }
 }
 

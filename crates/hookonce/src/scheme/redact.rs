@@ -20,7 +20,7 @@ pub(super) fn redact_where<'b>(
     body: &'b [u8],
     mut is_secret: impl FnMut(&Member<'b>) -> bool,
 ) -> Cow<'b, [u8]> {
-    let mut members = Members { body, at: 0, objects: 0 };
+    let mut members = members(body);
     let (mut copied, mut copy) = (0, Vec::new());
     while let Some(member) = members.next() {
         if is_secret(&member) {
@@ -109,7 +109,12 @@ pub(super) fn letters(name: &[u8]) -> impl Iterator<Item = u8> {
 }
 
 /// The members of a body, those within the value of another among them.
-struct Members<'b> {
+pub(super) fn members(body: &[u8]) -> Members<'_> {
+    Members { body, at: 0, objects: 0 }
+}
+
+/// A way through the members of a body.
+pub(super) struct Members<'b> {
     body: &'b [u8],
     at: usize,
     /// How many objects are open there.

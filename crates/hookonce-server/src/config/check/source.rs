@@ -43,8 +43,9 @@ pub(super) fn check(config: &Config, document: &mut Document) {
 fn check_proof(document: &mut Document, path: &str, source: &SourceConfig) {
     match (source.secrets.is_empty(), source.unverified) {
         (true, false) => {
-            let message = "without `secrets` nobody can prove to be the sender; give the App Secret, \
-                           or `unverified = true` to take requests from anybody";
+            let message = "without `secrets` nobody can prove to be the sender; give the sender's \
+                           secret (Meta: the App Secret), or `unverified = true` to take requests \
+                           from anybody";
             document.problem(path, message);
         }
         (false, true) => {
@@ -63,6 +64,16 @@ fn check_proof(document: &mut Document, path: &str, source: &SourceConfig) {
 fn check_scheme(document: &mut Document, path: &str, source: &SourceConfig) {
     match &source.own {
         SchemeConfig::Meta(meta) => check_meta(document, path, meta),
+        SchemeConfig::Wasender(_) => check_wasender(document, path, source),
+    }
+}
+
+fn check_wasender(document: &mut Document, path: &str, source: &SourceConfig) {
+    if !source.unverified {
+        let message = "WASenderApi sends the secret itself in `X-Webhook-Signature`, and nothing \
+                       signs the body: whoever sees one request can make up others; give it an \
+                       HTTPS address only, and change the secret as you would a password";
+        document.warn(path, message);
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::super::redact::{cut_off, redact_where};
+use super::super::redact::{cut_off, members, redact, redact_where};
 use super::name;
 
 /// Members that are secret in every event. A code may come along with other news, such as that the
@@ -33,13 +33,11 @@ pub(super) fn redacted(body: &[u8]) -> Cow<'_, [u8]> {
 /// telling name, since nobody can say where its value ends; and all of `data`, where it may be that
 /// of a code's event whose name was lost.
 pub(super) fn redacted_unreadable(body: &[u8]) -> Vec<u8> {
-    let mut is_named = false;
-    let body = redact_where(body, |member| {
-        let is_whole = |name: &[u8]| name.len() > 1 && name.ends_with(b"\"");
-        let is_name = member.is_outermost() && member.is("event");
-        is_named |= is_name && member.string().is_some_and(is_whole);
-        member.is_any(&CODES)
+    let is_whole = |name: &[u8]| name.len() > 1 && name.ends_with(b"\"");
+    let is_named = members(body).any(|member| {
+        member.is_outermost() && member.is("event") && member.string().is_some_and(is_whole)
     });
+    let body = redact(body, &CODES);
     let body =
         redact_where(&body, |member| member.is("data") && !(is_named && member.string().is_none()));
     cut_off(&body, &CODES).into_owned()
