@@ -26,10 +26,8 @@ pub(super) fn message<'a>(element: &Element<'_, 'a>) -> Found<'a> {
     let word = of_message
         .or_else(|| element.object.text("messageType"))
         .or_else(|| element.object.text("type"));
-    let (prefix, priority) = match element.is_own() {
-        true => ("echo", Priority::Normal),
-        false => ("message", Priority::Urgent),
-    };
+    let (prefix, priority) =
+        if element.is_own() { ("echo", Priority::Normal) } else { ("message", Priority::Urgent) };
     let identity = Identity {
         key: id.map(|id| key(element, prefix, &id)),
         lane: lane(element),
@@ -107,11 +105,9 @@ pub(super) fn sent<'a>(element: &Element<'_, 'a>) -> Found<'a> {
 }
 
 fn has_failed(element: &Element<'_, '_>) -> bool {
-    match said(element.object, "success") {
-        Some(success) => !is_true(success),
-        None => {
-            let status = element.object.text("status").unwrap_or_default().to_lowercase();
-            said(element.object, "error").is_some() || matches!(&*status, "error" | "failed")
-        }
+    if let Some(success) = said(element.object, "success") {
+        return !is_true(success);
     }
+    let status = element.object.text("status").unwrap_or_default().to_lowercase();
+    said(element.object, "error").is_some() || matches!(&*status, "error" | "failed")
 }

@@ -39,10 +39,14 @@ impl Family {
         let (first, rest) = name.split_once('.').unwrap_or((name, ""));
         match (first.strip_suffix('s').unwrap_or(first), rest) {
             // One message comes under up to three of these.
-            ("message", "upsert" | "received")
-            | ("message", "personal.received" | "group.received" | "newsletter.received") => {
-                Self::Message
-            }
+            (
+                "message",
+                "upsert"
+                | "received"
+                | "personal.received"
+                | "group.received"
+                | "newsletter.received",
+            ) => Self::Message,
             ("message", "sent") => Self::Sent,
             ("message", "update") => Self::Update,
             ("message", "receipt.update") => Self::Receipt,
