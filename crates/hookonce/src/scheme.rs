@@ -8,6 +8,7 @@ pub mod meta;
 pub mod signature;
 pub mod twilio;
 pub mod waha;
+pub mod wasender;
 
 mod cut;
 mod envelope;

@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::quantity::Period;
 use super::sink::{ExecConfig, HttpConfig, LogConfig, SqlConfig};
-use super::source::{EvolutionConfig, MetaConfig, SourceConfig, TwilioConfig, WahaConfig};
+use super::source::{
+    EvolutionConfig, MetaConfig, SourceConfig, TwilioConfig, WahaConfig, WasenderConfig,
+};
 
 pub(crate) use admin::{AdminConfig, RoleName, TokenConfig};
 pub(crate) use postgres::PostgresConfig;
@@ -214,6 +216,7 @@ pub(crate) fn sections() -> Vec<Section> {
         section::<PostgresConfig>("[postgres]"),
         section::<SourceConfig>("[sources.NAME]"),
         section::<MetaConfig>("[sources.NAME] scheme = \"meta\""),
+        section::<WasenderConfig>("[sources.NAME] scheme = \"wasender\""),
         section::<TwilioConfig>("[sources.NAME] scheme = \"twilio\""),
         section::<WahaConfig>("[sources.NAME] scheme = \"waha\""),
         section::<EvolutionConfig>("[sources.NAME] scheme = \"evolution\""),

@@ -8,6 +8,7 @@ use hookonce::scheme::evolution::{Evolution, EvolutionSignature};
 use hookonce::scheme::meta::Meta;
 use hookonce::scheme::twilio::Twilio;
 use hookonce::scheme::waha::Waha;
+use hookonce::scheme::wasender::Wasender;
 use hookonce::scheme::{Proof, Scheme, Secret};
 
 use crate::config::{
@@ -34,6 +35,7 @@ pub(crate) fn scheme(
             let verify_token = own.verify_token.as_ref().map(secret).transpose()?;
             Ok(Arc::new(meta(own, proof, verify_token)))
         }
+        SchemeConfig::Wasender(_) => Ok(Arc::new(Wasender::new(proof))),
         SchemeConfig::Twilio(_) => Ok(Arc::new(Twilio::new(proof, source.public_url.clone()))),
         SchemeConfig::Waha(_) => Ok(Arc::new(Waha::new(proof))),
         SchemeConfig::Evolution(own) => Ok(Arc::new(Evolution::new(proof, signature(own)?))),

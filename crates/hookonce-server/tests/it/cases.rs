@@ -24,3 +24,4 @@ mod sig;
 mod stat;
 mod types;
 mod verify;
+mod wasender;

@@ -60,7 +60,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "\"meta\"",
         "\"metta\"",
-        "3: sources.whatsapp.scheme: there is no `metta`; there is \"meta\", \"twilio\", \"waha\", \"evolution\"; did you mean",
+        "3: sources.whatsapp.scheme: there is no `metta`; there is \"meta\", ",
     ),
     (
         "steps =",

@@ -11,6 +11,7 @@ mod sampling;
 mod setup;
 
 mod signing;
+mod wasender;
 
 mod gateways;
 

@@ -12,18 +12,16 @@ use std::borrow::Cow;
 
 use axum::http::HeaderName;
 
-use crate::element::Json;
 use crate::event::NewEvent;
 
-use super::redact::redact;
-use super::{Origin, Proof, Request, Scheme, Signed, Unproven, Unsigned, Verified, cut, envelope};
+use super::redact::{cut_off, letters, redact, redact_where};
+use super::{Origin, Proof, Request, Scheme, Signed, Unproven, Unsigned, Verified, cut};
 use token::Token;
 
 /// Members that hold a key to the gateway, in every request.
-const KEYS: [&str; 2] = ["apikey", "instanceToken"];
+const KEYS: [&str; 2] = ["apikey", "instancetoken"];
 /// Members that hold what connects another device, in events about that.
-const CODES: [&str; 8] =
-    ["qrcode", "qr", "qr_code", "base64", "code", "pairingCode", "pairing_code", "token"];
+const CODES: [&str; 6] = ["qrcode", "qr", "base64", "code", "pairingcode", "token"];
 
 /// The scheme of Evolution API's webhooks.
 #[derive(Debug)]
@@ -76,7 +74,16 @@ impl Scheme for Evolution {
     }
 
     fn parse(&self, verified: &Verified, origin: &Origin) -> Vec<NewEvent> {
-        cut::events(&redacted(verified.body()), origin, family::find)
+        let body = redacted(verified.body());
+        let mut is_readable = false;
+        let events = cut::events(&body, origin, |root, cuts| {
+            is_readable = true;
+            family::find(root, cuts)
+        });
+        if is_readable {
+            return events;
+        }
+        cut::events(&redacted_unreadable(&body), origin, family::find)
     }
 
     fn sign(&self, unsigned: &Unsigned<'_>) -> Signed {
@@ -91,27 +98,30 @@ impl Scheme for Evolution {
     }
 }
 
-/// The body without keys and codes.
+/// The body without keys, and without codes where its event is about them.
 fn redacted(body: &[u8]) -> Cow<'_, [u8]> {
-    let body = redact(body, &KEYS);
-    if !tells_codes(&body) {
-        return body;
-    }
-    match redact(&body, &CODES) {
-        Cow::Owned(redacted) => Cow::Owned(redacted),
-        Cow::Borrowed(_) => body,
-    }
+    let mut tells_codes = false;
+    let redacted = redact_where(body, |member| {
+        let is_name = member.is_outermost() && member.is("event");
+        tells_codes |= is_name && member.string().is_some_and(tells_of_codes);
+        member.is_any(&KEYS)
+    });
+    if tells_codes { Cow::Owned(redact(&redacted, &CODES).into_owned()) } else { redacted }
 }
 
-/// Whether a body is about codes. Of one that can't be read nobody knows, so that it is if the word
-/// stands in it anywhere.
-fn tells_codes(body: &[u8]) -> bool {
-    const WORD: &[u8] = b"qrcode";
-    match Json::read(body) {
-        Ok(root) => {
-            let name = root.get("event").and_then(Json::text);
-            name.is_some_and(|name| envelope::dotted(&name).starts_with("qrcode"))
-        }
-        Err(_) => body.windows(WORD.len()).any(|part| part.eq_ignore_ascii_case(WORD)),
+/// A redacted body that can't be read, without what may still be a key in it, or a code where it may
+/// be about them.
+fn redacted_unreadable(body: &[u8]) -> Vec<u8> {
+    let body = cut_off(body, &KEYS);
+    if !tells_of_codes(&body) {
+        return body.into_owned();
     }
+    cut_off(&redact(&body, &CODES), &CODES).into_owned()
+}
+
+/// Whether the word for a code stands in `text`, however it is spelled.
+fn tells_of_codes(text: &[u8]) -> bool {
+    const WORD: &[u8] = b"qrcode";
+    let letters: Vec<u8> = letters(text).collect();
+    letters.windows(WORD.len()).any(|part| part == WORD)
 }

@@ -1,159 +1,320 @@
-//! Takes credentials out of a body before anything else looks at it.
+//! Takes credentials out of a body before anything else is done with it.
 //!
-//! Lexical, so that it works on what is no JSON and no text, too: a body that can't be read is kept
-//! as well.
+//! Looks at bytes only, so that a body which is broken, or no text, is no way round it. Doesn't know
+//! which names are secret, and never recurses.
 
 use std::borrow::Cow;
 
-/// What stands in the place of a value that was taken out.
+/// What stands in place of a value.
 const REDACTED: &[u8] = b"\"REDACTED\"";
 
-/// Replaces the value of every member that has one of `names`, in any case, at any depth and however
-/// its letters are escaped. A value that doesn't end is taken out to the end of the body. Copies
-/// nothing where there is no such member.
+/// The body with the value of every member of these names, at any depth, replaced by `"REDACTED"`;
+/// one that doesn't end, to the end of the body. Names are in lower case, and mean every spelling:
+/// case, `_`, `-` and escapes make no difference. Nothing is copied where there is none.
 pub(super) fn redact<'b>(body: &'b [u8], names: &[&str]) -> Cow<'b, [u8]> {
-    let mut made = Vec::new();
-    let (mut at, mut copied) = (0, 0);
-    while let Some(quote) = find(body, at, |byte| byte == b'"') {
-        // Each quote may begin a name: in what is no JSON, nothing tells which ones do.
-        at = quote + 1;
-        let Some(start) = value_of(body, at, names) else { continue };
-        made.extend_from_slice(&body[copied..start]);
-        made.extend_from_slice(REDACTED);
-        copied = value_end(body, start);
-        at = copied;
+    redact_where(body, |member| member.is_any(names))
+}
+
+/// The same for the members that `is_secret` says, which sees each but those within one that is.
+pub(super) fn redact_where<'b>(
+    body: &'b [u8],
+    mut is_secret: impl FnMut(&Member<'b>) -> bool,
+) -> Cow<'b, [u8]> {
+    let mut members = members(body);
+    let (mut copied, mut copy) = (0, Vec::new());
+    while let Some(member) = members.next() {
+        if is_secret(&member) {
+            if copy.is_empty() {
+                copy.reserve(body.len() + REDACTED.len());
+            }
+            copy.extend_from_slice(&body[copied..member.value_at]);
+            copy.extend_from_slice(REDACTED);
+            copied = member.value_at + member.value().len();
+            members.at = copied;
+        }
     }
     if copied == 0 {
         return Cow::Borrowed(body);
     }
-    made.extend_from_slice(&body[copied..]);
-    Cow::Owned(made)
+    copy.extend_from_slice(&body[copied..]);
+    Cow::Owned(copy)
 }
 
-/// Where the value starts of the member whose name begins at `start`, if it is one of `names`.
-fn value_of(body: &[u8], start: usize, names: &[&str]) -> Option<usize> {
-    let first = body.get(start)?;
-    let may_be =
-        |name: &&str| name.as_bytes().first().is_some_and(|n| n.eq_ignore_ascii_case(first));
-    if *first != b'\\' && !names.iter().any(may_be) {
-        return None;
+/// What is left of a body that can't be read, once [`redact`] has done what it can: where such a
+/// name still stands as a word before something else, nobody can say where its value ends, and the
+/// body ends there.
+pub(super) fn cut_off<'b>(body: &'b [u8], names: &[&str]) -> Cow<'b, [u8]> {
+    for at in 0..body.len() {
+        let goes_on = at > 0 && body[at - 1].is_ascii_alphanumeric();
+        // Every name starts where its first letter stands, so that no run is gone through twice.
+        if goes_on || char_at(body, at).is_none_or(|(first, _)| separates(first)) {
+            continue;
+        }
+        let Some(end) = names.iter().find_map(|name| end_of_name(body, at, name)) else { continue };
+        let between = |b: &u8| b"\"'\\:= \t\r\n".contains(b);
+        let value = end + body[end..].iter().position(|b| !between(b)).unwrap_or_default();
+        if !body[value..].starts_with(b"REDACTED\"") {
+            return Cow::Owned([&body[..end], b"\":", REDACTED].concat());
+        }
     }
-    // Of six bytes at most for each letter; no longer, so that a text full of quotes takes no
-    // quadratic time.
-    let longest = names.iter().map(|name| 6 * name.len()).max()?;
-    let within = &body[start..body.len().min(start + longest + 1)];
-    let end = string_end(within, 0)?;
-    let literal = str::from_utf8(&body[start - 1..=start + end]).ok()?;
-    let name: Cow<'_, str> = if literal.contains('\\') {
-        Cow::Owned(serde_json::from_str(literal).ok()?)
-    } else {
-        Cow::Borrowed(&literal[1..literal.len() - 1])
-    };
-    names.iter().find(|one| one.eq_ignore_ascii_case(&name))?;
-    let colon = find(body, start + end + 1, |byte| !is_space(byte))?;
-    (body[colon] == b':').then_some(())?;
-    Some(find(body, colon + 1, |byte| !is_space(byte)).unwrap_or(body.len()))
+    Cow::Borrowed(body)
 }
 
-/// Where the value ends that starts at `start`.
-fn value_end(body: &[u8], start: usize) -> usize {
-    let mut open = 0_usize;
-    let mut at = start;
-    while let Some(byte) = body.get(at) {
-        match byte {
-            b'"' => at = string_end(body, at + 1).unwrap_or(body.len()),
-            b'{' | b'[' => open += 1,
-            b'}' | b']' if open > 0 => open -= 1,
-            _ if open > 0 => {}
-            _ => {
-                // The rest of a number or word.
-                let ends = |byte| matches!(byte, b',' | b'}' | b']') || is_space(byte);
-                return find(body, at, ends).unwrap_or(body.len());
+/// A member of an object, wherever that stands: a string with a colon behind it.
+pub(super) struct Member<'b> {
+    body: &'b [u8],
+    name: &'b [u8],
+    value_at: usize,
+    /// How many objects it is in.
+    objects: usize,
+}
+
+impl<'b> Member<'b> {
+    /// Whether this is its name in any spelling.
+    pub(super) fn is(&self, name: &str) -> bool {
+        letters(self.name).eq(name.bytes())
+    }
+
+    /// Whether its name is one of these.
+    pub(super) fn is_any(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.is(name))
+    }
+
+    /// Whether its object is in no other.
+    pub(super) fn is_outermost(&self) -> bool {
+        self.objects == 1
+    }
+
+    /// Its value if that is a string, in its quotes and escapes, as far as it goes.
+    pub(super) fn string(&self) -> Option<&'b [u8]> {
+        let rest = &self.body[self.value_at..];
+        rest.starts_with(b"\"").then(|| &rest[..string_end(rest, 0)])
+    }
+
+    /// Its value, as far as it goes.
+    fn value(&self) -> &'b [u8] {
+        let rest = &self.body[self.value_at..];
+        &rest[..value_end(rest)]
+    }
+}
+
+/// The letters of a name, in lower case and unescaped, without what only separates them.
+pub(super) fn letters(name: &[u8]) -> impl Iterator<Item = u8> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let (letter, next) = letter_at(name, at)?;
+        at = next;
+        Some(letter)
+    })
+}
+
+/// The members of a body, those within the value of another among them.
+pub(super) fn members(body: &[u8]) -> Members<'_> {
+    Members { body, at: 0, objects: 0 }
+}
+
+/// A way through the members of a body.
+pub(super) struct Members<'b> {
+    body: &'b [u8],
+    at: usize,
+    /// How many objects are open there.
+    objects: usize,
+}
+
+impl<'b> Iterator for Members<'b> {
+    type Item = Member<'b>;
+
+    fn next(&mut self) -> Option<Member<'b>> {
+        let Self { body, .. } = *self;
+        loop {
+            match body.get(self.at)? {
+                b'"' => {
+                    let start = self.at;
+                    let end = string_end(body, start);
+                    self.at = skip_space(body, end);
+                    if body.get(self.at) == Some(&b':') {
+                        self.at = skip_space(body, self.at + 1);
+                        let (name, objects) = (&body[start + 1..end - 1], self.objects);
+                        return Some(Member { body, name, value_at: self.at, objects });
+                    }
+                    continue;
+                }
+                b'{' => self.objects += 1,
+                b'}' => self.objects = self.objects.saturating_sub(1),
+                _ => {}
             }
-        }
-        at += 1;
-        if open == 0 {
-            break;
+            self.at += 1;
         }
     }
-    at.min(body.len())
 }
 
-/// Where the quote stands that ends the string whose first character is at `from`.
-fn string_end(body: &[u8], from: usize) -> Option<usize> {
-    let mut at = from;
-    loop {
-        at = find(body, at, |byte| matches!(byte, b'"' | b'\\'))?;
-        if body[at] == b'"' {
-            return Some(at);
+fn skip_space(body: &[u8], from: usize) -> usize {
+    let space = |b: &u8| matches!(b, b' ' | b'\t' | b'\n' | b'\r');
+    from + body[from..].iter().position(|b| !space(b)).unwrap_or(body.len() - from)
+}
+
+/// Where the string ends that starts with the quote at `start`.
+fn string_end(bytes: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while let Some(found) =
+        bytes.get(at..).and_then(|rest| rest.iter().position(|b| matches!(b, b'"' | b'\\')))
+    {
+        at += found;
+        if bytes[at] == b'"' {
+            return at + 1;
         }
         at += 2;
     }
+    bytes.len()
 }
 
-fn find(body: &[u8], from: usize, is: impl Fn(u8) -> bool) -> Option<usize> {
-    Some(from + body.get(from..)?.iter().position(|byte| is(*byte))?)
+/// How long the value is that `rest` begins with.
+fn value_end(rest: &[u8]) -> usize {
+    let (mut at, mut open) = (0, 0_usize);
+    while let Some(byte) = rest.get(at) {
+        match byte {
+            b'"' => at = string_end(rest, at) - 1,
+            b'{' | b'[' => open += 1,
+            b'}' | b']' if open > 0 => open -= 1,
+            _ if open > 0 => {}
+            _ => return word_end(rest),
+        }
+        at += 1;
+        if open == 0 {
+            return at;
+        }
+    }
+    rest.len()
 }
 
-fn is_space(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+/// How long the number or word is that `rest` begins with; all of it, if it is neither: who knows
+/// where such a thing ends.
+fn word_end(rest: &[u8]) -> usize {
+    let end = |b: &u8| matches!(b, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r');
+    let word = &rest[..rest.iter().position(end).unwrap_or(rest.len())];
+    let is_number = |b: &u8| b.is_ascii_digit() || b"+-.eE".contains(b);
+    let known = matches!(word, b"true" | b"false" | b"null") || word.iter().all(is_number);
+    if known { word.len() } else { rest.len() }
+}
+
+/// Where the name ends that starts at `at` as a word, in any spelling.
+fn end_of_name(body: &[u8], at: usize, name: &str) -> Option<usize> {
+    let mut end = at;
+    for right in name.bytes() {
+        let (letter, next) = letter_at(body, end)?;
+        if letter != right {
+            return None;
+        }
+        end = next;
+    }
+    let goes_on = letter_at(body, end).is_some_and(|(letter, _)| letter.is_ascii_alphanumeric());
+    (!goes_on).then_some(end)
+}
+
+/// The letter at `at` or behind the separators there, in lower case and unescaped, and where the next
+/// one is.
+fn letter_at(text: &[u8], mut at: usize) -> Option<(u8, usize)> {
+    loop {
+        let (letter, next) = char_at(text, at)?;
+        if !separates(letter) {
+            return Some((letter.to_ascii_lowercase(), next));
+        }
+        at = next;
+    }
+}
+
+/// Whether a character only separates a name's words. A NUL does: text in UTF-16 is then read as well.
+fn separates(c: u8) -> bool {
+    matches!(c, b'_' | b'-' | 0)
+}
+
+/// The character at `at`, unescaped, and where the next one is. What isn't ASCII is 0xff.
+fn char_at(text: &[u8], at: usize) -> Option<(u8, usize)> {
+    Some(match (text.get(at)?, text.get(at + 1)) {
+        (b'\\', Some(b'u')) => (escaped(text, at + 2), (at + 6).min(text.len())),
+        (b'\\', Some(other)) => (*other, at + 2),
+        (c, _) => (*c, at + 1),
+    })
+}
+
+/// The character of which the four digits start at `at`.
+fn escaped(text: &[u8], at: usize) -> u8 {
+    let digits = text.get(at..at + 4).and_then(|digits| std::str::from_utf8(digits).ok());
+    let code = digits.and_then(|digits| u16::from_str_radix(digits, 16).ok());
+    code.and_then(|code| u8::try_from(code).ok()).filter(u8::is_ascii).unwrap_or(0xff)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> String {
-        String::from_utf8(redact(text.as_bytes(), &["apikey", "qr"]).into_owned()).unwrap()
+    const NAMES: [&str; 2] = ["sessionid", "qr"];
+
+    fn redacted(body: &str) -> String {
+        String::from_utf8(redact(body.as_bytes(), &NAMES).into_owned()).unwrap()
     }
 
     #[test]
-    fn a_value_is_taken_out_wherever_it_stands() {
-        for (text, right) in [
-            (r#"{"apikey":"S"}"#, r#"{"apikey":"REDACTED"}"#),
-            (
-                r#"{"a":[{"ApiKey" : "S\"S" , "b":1}]}"#,
-                r#"{"a":[{"ApiKey" : "REDACTED" , "b":1}]}"#,
-            ),
-            (r#"{"api\u006bey":7,"qr":null}"#, r#"{"api\u006bey":"REDACTED","qr":"REDACTED"}"#),
-            (
-                r#"{"\u0071\u0072":{"x":["}",{}]},"b":"c"}"#,
-                r#"{"\u0071\u0072":"REDACTED","b":"c"}"#,
-            ),
-            (r#"{"qr":"1","qr":"2"}"#, r#"{"qr":"REDACTED","qr":"REDACTED"}"#),
-            // What is no JSON.
-            (r#"{"apikey":"S"#, r#"{"apikey":"REDACTED""#),
-            (r#"{"apikey":"S\"#, r#"{"apikey":"REDACTED""#),
-            (r#"{"apikey":{"a":["S"]"#, r#"{"apikey":"REDACTED""#),
-            (r#"{"apikey":"#, r#"{"apikey":"REDACTED""#),
-            (r#"x" {"apikey":"S"}"#, r#"x" {"apikey":"REDACTED"}"#),
-        ] {
-            assert_eq!(of(text), right);
+    fn a_member_is_redacted_whatever_its_spelling_place_and_value() {
+        for name in
+            ["sessionId", "session_id", "SESSION-ID", r"session\u0049d", r"\u0053ession\u005FId"]
+        {
+            for value in
+                ["\"k\"", r#""a\"b\\""#, "7", "-1.5e3", "null", "{\"a\":[\"}\"]}", "[[],{}]"]
+            {
+                let body = format!(r#"{{"a":[{{"{name}" : {value} ,"b":1}}]}}"#);
+                let right = format!(r#"{{"a":[{{"{name}" : "REDACTED" ,"b":1}}]}}"#);
+                assert_eq!(redacted(&body), right);
+            }
         }
-        let broken = redact(b"\xff{\"apikey\":\"S\xff\"}\xff", &["apikey"]);
-        assert_eq!(&*broken, b"\xff{\"apikey\":\"REDACTED\"}\xff");
+        let twice = redacted(r#"{"sessionId":"a","x":{"sessionId":"b"},"sessionId":{"qr":"c"}}"#);
+        let right =
+            r#"{"sessionId":"REDACTED","x":{"sessionId":"REDACTED"},"sessionId":"REDACTED"}"#;
+        assert_eq!(twice, right);
     }
 
     #[test]
-    fn what_has_no_such_member_is_borrowed() {
-        for text in [
+    fn what_only_looks_like_it_stays_and_is_not_copied() {
+        for body in [
             "",
-            "\"",
-            r#"{"a":"apikey","apikeys":1,"b":"\"apikey\": \"x\""}"#,
-            r#"["apikey","qr"]"#,
-            r#"{"apikey"}"#,
-            r#"{"api\u00"#,
+            "{}",
+            r#"{"text":"sessionId\":\"x","sessionIds":1,"session":"a","\u0100sessionId":1}"#,
+            r#"["sessionId","qr"]"#,
+            r#"{"a":"sessionId"}"#,
         ] {
-            assert!(
-                matches!(redact(text.as_bytes(), &["apikey", "qr"]), Cow::Borrowed(_)),
-                "{text}"
-            );
+            assert!(matches!(redact(body.as_bytes(), &NAMES), Cow::Borrowed(_)), "{body}");
         }
     }
 
     #[test]
-    fn a_text_full_of_quotes_takes_no_quadratic_time() {
-        let text = ["\"a\\\"".repeat(1_000_000), "\"qr\":1".to_owned()].concat();
-        assert!(of(&text).ends_with("\"qr\":\"REDACTED\""));
+    fn a_value_that_does_not_end_is_redacted_to_the_end() {
+        let right = r#"{"a":1,"sessionId":"REDACTED""#;
+        for value in ["\"k", "\"k\\", "\"", "{\"k\":1", "[\"k\",", "", "kk, k", "'k,k'", "12"] {
+            assert_eq!(redacted(&format!(r#"{{"a":1,"sessionId":{value}"#)), right, "{value}");
+        }
+        let bytes = redact(b"\xff{\"sessionId\":\"\xfe\",\"b\":\"\xfd\"}", &NAMES);
+        assert_eq!(&*bytes, b"\xff{\"sessionId\":\"REDACTED\",\"b\":\"\xfd\"}");
+    }
+
+    #[test]
+    fn of_what_cant_be_read_nothing_is_left_behind_a_name() {
+        let cut = |body: &[u8]| cut_off(&redact(body, &NAMES), &NAMES).into_owned();
+        for body in [
+            &br#"{"a":"b"c","sessionId":"k"}"#[..],
+            b"{sessionId:'k'}",
+            b"a=1&sessionId=k",
+            b"<session-id>k</session-id>",
+            br#"{"a":"{\"sessionId\":\"k\"}"#,
+            br#"{"a":"b"c","session\u0049d":"k"}"#,
+            b"s\0e\0s\0s\0i\0o\0n\0I\0d\0\"\0:\0\"\0k\0",
+            b"{'qr': 'k'}",
+        ] {
+            let left = cut(body);
+            assert!(!left.contains(&b'k'), "{}", String::from_utf8_lossy(&left));
+            assert!(left.ends_with(b"\":\"REDACTED\""));
+        }
+        for body in [&b"{\"sessionId\":\"k\",\"z\":1"[..], b"[sessionIds, qrs, aqr]", b"\xff"] {
+            assert_eq!(cut(body), &*redact(body, &NAMES));
+        }
     }
 }

@@ -16,6 +16,8 @@ mod working;
 
 mod functions;
 
+mod wasender;
+
 mod steering;
 mod working_together;
 

@@ -67,6 +67,7 @@ fn check_scheme(document: &mut Document, path: &str, source: &SourceConfig) {
     match &source.own {
         SchemeConfig::Meta(meta) => check_meta(document, path, meta),
         SchemeConfig::Twilio(_) => check_twilio(document, path, source),
+        SchemeConfig::Wasender(_) => check_wasender(document, path, source),
         SchemeConfig::Waha(_) => {}
         SchemeConfig::Evolution(evolution) => {
             check_evolution(document, path, evolution, source.unverified);
@@ -124,6 +125,15 @@ fn check_evolution(
     if !unverified {
         let message = "nothing signs the body of Evolution API's requests: who sees one can send \
                        others. Let it come by HTTPS, and change the secret like a password";
+        document.warn(path, message);
+    }
+}
+
+fn check_wasender(document: &mut Document, path: &str, source: &SourceConfig) {
+    if !source.unverified {
+        let message = "WASenderApi sends the secret itself in `X-Webhook-Signature`, and nothing \
+                       signs the body: whoever sees one request can make up others; give it an \
+                       HTTPS address only, and change the secret as you would a password";
         document.warn(path, message);
     }
 }
