@@ -29,7 +29,10 @@ pub(crate) use section::{
     RouteConfig, Section, ServerConfig, TokenConfig, WorkerConfig, WorkerName, sections,
 };
 pub(crate) use sink::{ExecConfig, HttpConfig, OnUnknownName, SignAsName, SinkConfig};
-pub(crate) use source::{AckName, MetaConfig, MetaSignatureName, SchemeConfig, SourceConfig};
+pub(crate) use source::{
+    AckName, GenericConfig, MetaConfig, MetaSignatureName, RuleConfig, SchemeConfig, Several,
+    SignatureConfig, SourceConfig, Written,
+};
 pub(crate) use store::StoreConfig;
 
 /// The name of the configuration file that is looked for in the current directory.

@@ -168,9 +168,10 @@ impl Document {
         })
     }
 
-    /// Takes a section such as `[server]`.
+    /// Takes a section such as `[server]`; `what` is its whole path.
     pub(crate) fn single<'t>(&mut self, what: &str, table: &mut Table<'t>) -> Table<'t> {
-        match table.remove(what).map(Spanned::into_inner) {
+        let key = what.rsplit('.').next().unwrap_or(what);
+        match table.remove(key).map(Spanned::into_inner) {
             None => Table::new(),
             Some(DeValue::Table(table)) => table,
             Some(_) => {

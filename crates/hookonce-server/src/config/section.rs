@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::quantity::{Period, Size};
 use super::sink::{ExecConfig, HttpConfig, LogConfig, SqlConfig};
-use super::source::{MetaConfig, SourceConfig};
+use super::source::{GenericConfig, MetaConfig, RuleConfig, SignatureConfig, SourceConfig};
 
 pub(crate) use admin::{AdminConfig, RoleName, TokenConfig};
 pub(crate) use postgres::PostgresConfig;
@@ -252,6 +252,9 @@ pub(crate) fn sections() -> Vec<Section> {
         section::<PostgresConfig>("[postgres]"),
         section::<SourceConfig>("[sources.NAME]"),
         section::<MetaConfig>("[sources.NAME] scheme = \"meta\""),
+        section::<GenericConfig>("[sources.NAME] scheme = \"generic\""),
+        section::<SignatureConfig>("[sources.NAME.signature]"),
+        section::<RuleConfig>("[[sources.NAME.rules]]"),
         section::<RouteConfig>("[[routes]]"),
         section::<HttpConfig>("[sinks.NAME] type = \"http\""),
         section::<ExecConfig>("[sinks.NAME] type = \"exec\""),

@@ -1,7 +1,12 @@
 //! The sections of sources in `hookonce.toml`: what every source has, and what its scheme adds. Their
 //! comments are the reference, as those of the other sections are.
 
+mod generic;
 mod meta;
+mod preset;
+mod signature;
+mod signing;
+mod written;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,12 +14,17 @@ use serde::{Deserialize, Serialize};
 use super::document::{Document, Table};
 use super::quantity::{Period, Size};
 
+pub(crate) use generic::{GenericConfig, RuleConfig};
 pub(crate) use meta::{MetaConfig, MetaSignatureName};
+pub(crate) use signature::{SignatureConfig, SignatureType};
+pub(crate) use written::{Several, Written};
 
 /// One way in: its name is the last part of its path, `/webhooks/NAME`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct SourceConfig {
-    /// How the sender signs and shapes its requests: `meta`. Each has keys of its own, below.
+    /// How the sender signs and shapes its requests: `meta`, or `generic` for any other sender, whose
+    /// keys of their own are below; or one of the presets of `generic`, which have its keys already
+    /// and take yours instead: `standard-webhooks`, `gupshup`, `whapi`, `github`, `stripe`, `slack`.
     pub(crate) scheme: String,
     /// Secrets that the sender signs with; any of them proves a request, so that several apps can
     /// share a source and a secret can be rotated. Each is `env:NAME`, `file:PATH` or the secret
@@ -55,6 +65,8 @@ pub(crate) enum AckName {
 #[derive(Debug, Clone)]
 pub(crate) enum SchemeConfig {
     Meta(MetaConfig),
+    /// `generic` itself, or a preset of it.
+    Generic(Box<GenericConfig>),
 }
 
 impl Default for SchemeConfig {
@@ -66,7 +78,8 @@ impl Default for SchemeConfig {
 
 impl SchemeConfig {
     /// The schemes there are.
-    pub(super) const NAMES: [&str; 1] = ["meta"];
+    pub(super) const NAMES: [&str; 8] =
+        ["meta", "generic", "standard-webhooks", "gupshup", "whapi", "github", "stripe", "slack"];
 
     /// Reads a scheme's own keys; `also` are those that every source has.
     pub(super) fn read(
@@ -75,9 +88,13 @@ impl SchemeConfig {
         table: Table<'_>,
         also: &[String],
     ) -> Option<Self> {
+        let generic = |document: &mut Document, table| {
+            GenericConfig::read(document, path, table, also).map(|own| Self::Generic(Box::new(own)))
+        };
         match scheme {
             "meta" => document.read_beside(path, table, also).map(Self::Meta),
-            _ => None,
+            "generic" => generic(document, table),
+            preset => generic(document, preset::lay(preset, table)?),
         }
     }
 
@@ -85,6 +102,7 @@ impl SchemeConfig {
     pub(crate) fn without_secrets(&self) -> Self {
         match self {
             Self::Meta(meta) => Self::Meta(MetaConfig { verify_token: None, ..meta.clone() }),
+            Self::Generic(_) => self.clone(),
         }
     }
 
@@ -93,6 +111,7 @@ impl SchemeConfig {
     pub(super) fn horizon(&self) -> Option<(Period, &'static str)> {
         match self {
             Self::Meta(_) => Some((Period::days(7), "Meta")),
+            Self::Generic(own) => own.retries.map(|retries| (retries, "the sender")),
         }
     }
 
@@ -100,6 +119,7 @@ impl SchemeConfig {
     pub(super) fn longest(&self) -> Option<(Size, &'static str)> {
         match self {
             Self::Meta(_) => Some((Size::mebibytes(3), "Meta's requests are up to 3 MB long")),
+            Self::Generic(_) => None,
         }
     }
 }

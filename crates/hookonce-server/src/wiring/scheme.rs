@@ -1,8 +1,11 @@
 //! Makes the scheme of a source: who proves to be its sender, and how its requests are read.
 
+mod generic;
+
 use std::sync::Arc;
 
 use anyhow::anyhow;
+use hookonce::scheme::generic::Generic;
 use hookonce::scheme::meta::Meta;
 use hookonce::scheme::{Proof, Scheme, Secret};
 
@@ -26,6 +29,12 @@ pub(crate) fn scheme(
         SchemeConfig::Meta(own) => {
             let verify_token = own.verify_token.as_ref().map(secret).transpose()?;
             Ok(Arc::new(meta(own, proof, verify_token)))
+        }
+        SchemeConfig::Generic(own) => {
+            let scheme = generic::options(own, source.public_url.as_deref()).and_then(|options| {
+                Generic::new(options, proof).map_err(|error| error.to_string())
+            });
+            Ok(Arc::new(scheme.map_err(|error| anyhow!("source `{name}`: {error}"))?))
         }
     }
 }

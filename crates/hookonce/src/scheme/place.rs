@@ -41,6 +41,8 @@ pub(super) enum Hole {
     Item,
     /// The value itself.
     Value,
+    /// An array that is the whole request, of which one item is kept.
+    Bare,
 }
 
 /// The way from an object to one of its members.
@@ -103,6 +105,14 @@ impl<'a> Place<'a> {
         Self { frame: Some(Rc::new(frame)), index: 0 }
     }
 
+    /// The place of a request that is an array itself.
+    pub(super) fn of_list() -> Self {
+        let (place, name, hole) = (Self::default(), Cow::Borrowed(""), Hole::Bare);
+        let (head, tail, contacts) = ("[".to_owned(), "]".to_owned(), None);
+        let frame = Frame { place, name, hole, head, contacts, key: "", tail, length: 2 };
+        Self { frame: Some(Rc::new(frame)), index: 0 }
+    }
+
     /// The place of the item `index` of the array that stands here.
     pub(super) fn item(&self, index: usize) -> Self {
         Self { frame: self.frame.clone(), index }
@@ -133,7 +143,11 @@ impl<'a> Place<'a> {
             payload.push_str("],");
         }
         payload.push_str(frame.key);
-        payload.push_str(if frame.hole == Hole::Item { ":[" } else { ":" });
+        payload.push_str(match frame.hole {
+            Hole::Item => ":[",
+            Hole::Value => ":",
+            Hole::Bare => "",
+        });
     }
 
     fn close(&self, payload: &mut String) {
@@ -161,9 +175,11 @@ impl<'a> Place<'a> {
     fn write_pointer(&self, pointer: &mut String, index: fn(usize) -> usize) {
         let Some(frame) = &self.frame else { return };
         frame.place.write_pointer(pointer, index);
-        pointer.push('/');
-        pointer.push_str(&frame.name);
-        if frame.hole == Hole::Item {
+        if frame.hole != Hole::Bare {
+            pointer.push('/');
+            pointer.push_str(&frame.name);
+        }
+        if frame.hole != Hole::Value {
             // Writing to a string can't fail.
             let _ = write!(pointer, "/{}", index(self.index));
         }

@@ -1,5 +1,7 @@
 //! What each source says, and what no section can say of itself.
 
+mod generic;
+
 use super::super::document::{Document, join};
 use super::super::section::RouteConfig;
 use super::super::source::{MetaConfig, MetaSignatureName, SchemeConfig, SourceConfig};
@@ -9,7 +11,11 @@ use super::{Config, secret_at};
 pub(super) fn secrets(config: &Config, document: &mut Document) {
     for (name, source) in &config.sources {
         for (n, secret) in source.secrets.iter().enumerate() {
-            secret_at(config, document, &format!("sources.{name}.secrets[{n}]"), secret);
+            let path = format!("sources.{name}.secrets[{n}]");
+            secret_at(config, document, &path, secret);
+            if let SchemeConfig::Generic(own) = &source.own {
+                generic::secret(config, document, &path, (own, secret));
+            }
         }
         if let SchemeConfig::Meta(MetaConfig { verify_token: Some(token), .. }) = &source.own {
             secret_at(config, document, &format!("sources.{name}.verify_token"), token);
@@ -43,8 +49,14 @@ pub(super) fn check(config: &Config, document: &mut Document) {
 fn check_proof(document: &mut Document, path: &str, source: &SourceConfig) {
     match (source.secrets.is_empty(), source.unverified) {
         (true, false) => {
-            let message = "without `secrets` nobody can prove to be the sender; give the App Secret, \
-                           or `unverified = true` to take requests from anybody";
+            let which = match source.own {
+                SchemeConfig::Meta(_) => "the App Secret",
+                SchemeConfig::Generic(_) => "the one that the sender has",
+            };
+            let message = format!(
+                "without `secrets` nobody can prove to be the sender; give {which}, or \
+                 `unverified = true` to take requests from anybody"
+            );
             document.problem(path, message);
         }
         (false, true) => {
@@ -63,6 +75,7 @@ fn check_proof(document: &mut Document, path: &str, source: &SourceConfig) {
 fn check_scheme(document: &mut Document, path: &str, source: &SourceConfig) {
     match &source.own {
         SchemeConfig::Meta(meta) => check_meta(document, path, meta),
+        SchemeConfig::Generic(own) => generic::check(document, path, source, own),
     }
 }
 
