@@ -1,6 +1,7 @@
 //! What is wrong with a configuration is said all at once, with its line and what to do next.
 
 mod admin;
+mod generic;
 
 use super::program::{Place, Said};
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use anyhow::{Error, anyhow, bail};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
-use hookonce::event::{Lane, NewEvent};
+use hookonce::event::{Lane, NewEvent, Priority};
 use hookonce::route::{self, Route};
-use hookonce::scheme::{Origin, Request};
+use hookonce::scheme::{Origin, Request, Unproven};
 use hookonce::store::Clock;
 use serde::Serialize;
 use serde_json::json;
@@ -40,7 +40,8 @@ pub(super) fn show(
         received_at: Clock::system().now(),
     };
     let proof = (!headers.is_empty() && !source.unverified)
-        .then(|| proof(&config, name, source, request.clone()));
+        .then(|| proof(&config, name, source, request.clone()))
+        .flatten();
     let becomes = becomes(&config, name, source, request)?;
     if format == Format::Json {
         let events: Vec<_> = becomes.samples().collect();
@@ -68,10 +69,12 @@ struct Proof {
     reason: Option<String>,
 }
 
-fn proof(config: &Config, name: &str, source: &SourceConfig, request: Request) -> Proof {
-    let refused = |reason| Proof { proven: false, secret: None, reason: Some(reason) };
+/// Whether these headers prove the sender; `None` where no signature is among them.
+fn proof(config: &Config, name: &str, source: &SourceConfig, request: Request) -> Option<Proof> {
+    let refused = |reason| Some(Proof { proven: false, secret: None, reason: Some(reason) });
     match wiring::scheme(config, name, source).map(|scheme| scheme.verify(request)) {
-        Ok(Ok(verified)) => Proof { proven: true, secret: verified.secret, reason: None },
+        Ok(Ok(verified)) => Some(Proof { proven: true, secret: verified.secret, reason: None }),
+        Ok(Err(Unproven::Missing)) => None,
         Ok(Err(reason)) => refused(reason.as_str().to_owned()),
         Err(error) => refused(format!("{error:#}")),
     }
@@ -157,6 +160,8 @@ struct Sample<'a> {
     key: &'a str,
     kind: &'a str,
     lane: Option<&'a str>,
+    priority: Priority,
+    sent_at: Option<String>,
     element: &'a str,
     weak_key: bool,
     /// The parts of its key that it lacks.
@@ -173,6 +178,8 @@ impl<'a> Sample<'a> {
             key: event.key.as_str(),
             kind: event.kind.as_str(),
             lane: event.lane.as_ref().map(Lane::as_str),
+            priority: event.priority,
+            sent_at: event.sent_at.map(|at| at.to_string()),
             element: &event.element,
             weak_key: event.weak_key,
             missing,

@@ -7,7 +7,7 @@ use super::case::Case;
 use crate::program::root;
 
 /// Cases without a test yet, by what they wait for and the issue that brings it.
-const NOT_YET: [(&str, &[&str]); 7] = [
+const NOT_YET: [(&str, &[&str]); 5] = [
     (
         "scheme `wasender`, issue 5",
         &["DUP-11", "SIG-14", "TYPES-04", "TYPES-11", "TYPES-12", "EFFECT-05"],
@@ -15,8 +15,6 @@ const NOT_YET: [(&str, &[&str]); 7] = [
     ("scheme `twilio`, issue 5", &["SIG-12"]),
     ("scheme `waha`, issue 5", &["DUP-10", "DUP-15"]),
     ("scheme `evolution`, issue 5", &["IDENT-08"]),
-    ("scheme `generic`, issue 5", &["DUP-06", "FALSE-03", "FALSE-06"]),
-    ("scheme `standard-webhooks`, issue 5", &["DUP-07"]),
     ("store Redis, issue 6", &["DUP-13", "REDIS-01", "REDIS-02", "REDIS-04", "REDIS-05"]),
 ];
 
