@@ -59,7 +59,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "\"meta\"",
         "\"metta\"",
-        "3: sources.whatsapp.scheme: there is no `metta`; there is \"meta\"; did you mean",
+        "3: sources.whatsapp.scheme: there is no `metta`; there is \"meta\", ",
     ),
     (
         "steps =",

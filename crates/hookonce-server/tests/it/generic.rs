@@ -104,7 +104,7 @@ fn a_question_by_post_is_answered_where_it_is_proven() {
     let line = place.run(&["sign", "--url", &server.url, "--source", "slack", "body.json"]).ok();
     assert_eq!(place.shell(line.trim_end()).ok(), "3eZbrw1a");
     let forged = line.replace("v0=", "v0=00");
-    assert_eq!(place.shell(forged.trim_end()).ok(), "");
+    assert_eq!(place.shell(forged.trim_end()).ok(), "the sender is not proven\n");
     let page: Value = serde_json::from_str(&place.run(&["list", "--json"]).ok()).unwrap();
     assert_eq!(page["events"].as_array().unwrap().len(), 0);
 }

@@ -64,7 +64,7 @@ const WRONG: &[(&str, &str, &str)] = &[
         "4: sources.shop.events: `/messages/text` is within `/messages`",
     ),
     ("\"/id\"]", "\"id\"]", "5: sources.shop.key: `id` is no place in a request; write `/id`"),
-    ("\"/id\"]", "\"/id or\"]", ""),
+    ("\"/id\"]", "\"/id or\"]", "5: sources.shop.key: `/id or` has nothing behind its last ` or`"),
     ("\"/id\"]", "\"header:a b\"]", "5: sources.shop.key: `header:a b` names no header"),
     ("\"/id\"]", "\"literal:\"]", "5: sources.shop.key: `literal:` has no text behind it"),
     ("\"/id\"]", "\"literal:x\"]", "5: sources.shop.key: it is the same for every event"),
@@ -137,6 +137,16 @@ const WRONG: &[(&str, &str, &str)] = &[
         "template = \"{timestamp}.{body}\"\ntimestamp_header = \"X-Time\"\n",
         "",
         "11: sources.shop.signature.tolerance: there is no signed time",
+    ),
+    (
+        "tolerance =",
+        "separator = \"\"\ntolerance =",
+        "13: sources.shop.signature.separator: it is empty",
+    ),
+    (
+        "X-Time",
+        "X-Sig",
+        "12: sources.shop.signature.timestamp_header: the signature is in this header",
     ),
     ("\"5m\"", "\"0s\"", "13: sources.shop.signature.tolerance: it can't be 0"),
     (
@@ -243,7 +253,7 @@ fn what_is_written_over_a_preset_is_held_to_the_same() {
     let short = "[retention]\nkey = \"1d\"\npayload = \"1d\"\ndead = \"1d\"\n";
     let said = check(&format!("[sources.a]\nscheme = \"stripe\"\nsecrets = [\"x\"]\n{short}"));
     assert!(
-        said.stderr.contains("1d is shorter than the 3d for which the sender"),
+        said.stderr.contains("24h is shorter than the 3d for which the sender"),
         "{}",
         said.stderr
     );

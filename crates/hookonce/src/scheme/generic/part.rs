@@ -118,6 +118,9 @@ fn place(text: &str) -> Result<From, Misspelt> {
     if text == "digest" {
         return Ok(From::Digest);
     }
+    if text.ends_with(OR.trim_end()) {
+        return Err(Misspelt::new(format!("`{text}` has nothing behind its last ` or`")));
+    }
     if text.starts_with('/') {
         return text.parse().map(From::Element);
     }

@@ -99,6 +99,17 @@ fn check_time(document: &mut Document, path: &str, signature: &SignatureConfig) 
     if signature.r#type != SignatureType::Hmac {
         return;
     }
+    if signature.separator.as_ref().is_some_and(String::is_empty) {
+        document.problem(&join(path, "separator"), "it is empty; leave it out for one signature");
+    }
+    let same = |header: &String| Some(header) == signature.header.as_ref();
+    let is_told = signature.separator.is_some()
+        && signature.timestamp_prefix.as_ref().is_some_and(|prefix| !prefix.is_empty());
+    if signature.timestamp_header.as_ref().is_some_and(same) && !is_told {
+        let message = "the signature is in this header too; say in `separator` what stands between \
+                       the two, and in `timestamp_prefix` what the time begins with";
+        document.problem(&join(path, "timestamp_header"), message);
+    }
     let signed = signature.template.as_ref().is_some_and(|template| template.0.has_timestamp());
     match (&signature.timestamp_header, signed) {
         (None, true) => {
