@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use hookonce::store::Clock;
 use sha2::Sha256;
 
 use super::bot::{Bot, DONE, Gate};
@@ -94,7 +95,7 @@ fn dup_07_the_bodys_own_id_outlives_a_delivery_id_that_is_new_in_each_attempt() 
     let stand = Stand::with(&source("key = [\"/type\", \"/data/id\"]"));
     // As it stands in the corpus it is unsigned.
     assert_eq!(stand.send("DUP-07").status, 401);
-    let (body, now) = (Case::of("DUP-07").text(), jiff::Timestamp::now().as_second());
+    let (body, now) = (Case::of("DUP-07").text(), Clock::system().now().as_second());
     let attempt = |id: &str, at: i64| {
         let mut mac = Hmac::<Sha256>::new_from_slice(&STANDARD.decode(key).unwrap()).unwrap();
         mac.update(format!("{id}.{at}.{body}").as_bytes());
