@@ -21,11 +21,12 @@ const OR: &str = " or ";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     text: String,
-    places: Vec<From>,
+    places: Vec<Lookup>,
 }
 
+/// One place in a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum From {
+enum Lookup {
     Element(Pointer),
     Root(Pointer),
     Header(HeaderName),
@@ -36,20 +37,20 @@ enum From {
 impl Part {
     /// Whether it is the same for every event.
     pub fn is_fixed(&self) -> bool {
-        self.places.iter().all(|place| matches!(place, From::Literal(_)))
+        self.places.iter().all(|place| matches!(place, Lookup::Literal(_)))
     }
 
     /// The headers that it may be taken from.
     pub fn headers(&self) -> impl Iterator<Item = &str> {
         self.places.iter().filter_map(|place| match place {
-            From::Header(name) => Some(name.as_str()),
+            Lookup::Header(name) => Some(name.as_str()),
             _ => None,
         })
     }
 
     /// Whether it may be taken from the body.
     pub fn needs_body(&self) -> bool {
-        let of_body = |place: &From| !matches!(place, From::Header(_) | From::Literal(_));
+        let of_body = |place: &Lookup| !matches!(place, Lookup::Header(_) | Lookup::Literal(_));
         self.places.iter().any(of_body)
     }
 
@@ -72,13 +73,13 @@ impl Part {
         view: &View<'v, 'a>,
         read: impl Fn(Json<'a>) -> Option<Cow<'a, str>>,
     ) -> Option<Cow<'v, str>> {
-        let text = |place: &'v From| -> Option<Cow<'v, str>> {
+        let text = |place: &'v Lookup| -> Option<Cow<'v, str>> {
             match place {
-                From::Element(pointer) => pointer.find(view.element).and_then(&read),
-                From::Root(pointer) => pointer.find(view.root).and_then(&read),
-                From::Header(name) => header(view, name).map(Cow::Borrowed),
-                From::Literal(text) => Some(Cow::Borrowed(text)),
-                From::Digest => Some(Cow::Owned(view.digest())),
+                Lookup::Element(pointer) => pointer.find(view.element).and_then(&read),
+                Lookup::Root(pointer) => pointer.find(view.root).and_then(&read),
+                Lookup::Header(name) => header(view, name).map(Cow::Borrowed),
+                Lookup::Literal(text) => Some(Cow::Borrowed(text)),
+                Lookup::Digest => Some(Cow::Owned(view.digest())),
             }
         };
         self.places.iter().filter_map(text).find(|text| !text.is_empty())
@@ -108,30 +109,30 @@ impl FromStr for Part {
             if literal.is_empty() {
                 return Err(Misspelt::new("`literal:` has no text behind it"));
             }
-            places.push(From::Literal(literal.into()));
+            places.push(Lookup::Literal(literal.into()));
         }
         Ok(Self { text: text.to_owned(), places })
     }
 }
 
-fn place(text: &str) -> Result<From, Misspelt> {
+fn place(text: &str) -> Result<Lookup, Misspelt> {
     if text == "digest" {
-        return Ok(From::Digest);
+        return Ok(Lookup::Digest);
     }
     if text.ends_with(OR.trim_end()) {
         return Err(Misspelt::new(format!("`{text}` has nothing behind its last ` or`")));
     }
     if text.starts_with('/') {
-        return text.parse().map(From::Element);
+        return text.parse().map(Lookup::Element);
     }
     if let Some(pointer) = text.strip_prefix("root:") {
-        return pointer.parse().map(From::Root);
+        return pointer.parse().map(Lookup::Root);
     }
     if let Some(name) = text.strip_prefix("header:") {
         let name = name.parse::<HeaderName>();
         let wrong =
             |_| Misspelt::new(format!("`{text}` names no header: a name has no such letter"));
-        return name.map(From::Header).map_err(wrong);
+        return name.map(Lookup::Header).map_err(wrong);
     }
     Err(Misspelt::new(format!(
         "`{text}` is no place in a request; write `/{text}` for a member of the element, or \
@@ -157,7 +158,7 @@ mod tests {
             assert_eq!(good.parse::<Part>().unwrap().to_string(), good);
         }
         let literal: Part = "/a or literal:x or /y".parse().unwrap();
-        assert_eq!(literal.places[1], From::Literal("x or /y".into()));
+        assert_eq!(literal.places[1], Lookup::Literal("x or /y".into()));
         for wrong in
             ["", "id", "header:", "header:a b", "root:a", "literal:", "/a or", "/a or b", "/~"]
         {
