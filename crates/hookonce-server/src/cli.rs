@@ -6,6 +6,7 @@ mod steer;
 
 use std::path::PathBuf;
 
+use axum::http::{HeaderName, HeaderValue};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use filter::{FilterOptions, TailOptions};
@@ -45,7 +46,8 @@ pub(crate) enum Command {
     /// is wrong. Creates the store where there is none.
     ///
     /// With `--sample` it shows instead what a request would become: its events, and the routes
-    /// that take each. The request needs no signature, and nothing is stored.
+    /// that take each. The request needs no signature, and nothing is stored. Where headers are given
+    /// that hold one, it says whether they would prove the sender now, and by which secret.
     Check(CheckOptions),
 
     /// Makes the store's tables, or brings them up to date, and says from which version to which.
@@ -170,6 +172,20 @@ pub(crate) struct CheckOptions {
     /// The source that the sample is sent to.
     #[arg(long, value_name = "NAME", requires = "sample")]
     pub(crate) source: Option<String>,
+
+    /// A header that comes with the sample, such as "X-GitHub-Event: push"; may be given several
+    /// times.
+    #[arg(long = "header", value_name = "NAME: VALUE", requires = "sample", value_parser = header)]
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+/// Reads a header as it is written in a request.
+fn header(text: &str) -> Result<(HeaderName, HeaderValue), String> {
+    let read = || {
+        let (name, value) = text.split_once(':')?;
+        Some((name.trim().parse().ok()?, HeaderValue::from_str(value.trim()).ok()?))
+    };
+    read().ok_or_else(|| "write name and value, such as \"X-GitHub-Event: push\"".to_owned())
 }
 
 /// What to sign.

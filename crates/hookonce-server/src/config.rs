@@ -30,8 +30,8 @@ pub(crate) use section::{
 };
 pub(crate) use sink::{ExecConfig, HttpConfig, OnUnknownName, SignAsName, SinkConfig};
 pub(crate) use source::{
-    AckName, EvolutionConfig, EvolutionSignatureName, MetaConfig, MetaSignatureName, SchemeConfig,
-    SourceConfig,
+    AckName, EvolutionConfig, EvolutionSignatureName, GenericConfig, MetaConfig, MetaSignatureName,
+    RuleConfig, SchemeConfig, Several, SignatureConfig, SourceConfig, Written,
 };
 pub(crate) use store::StoreConfig;
 

@@ -4,6 +4,8 @@
 //! only a successful proof makes, so that parsing unverified bytes does not compile.
 
 pub mod evolution;
+pub mod generic;
+pub mod jwt;
 pub mod meta;
 pub mod signature;
 pub mod twilio;
@@ -55,6 +57,12 @@ pub trait Scheme: Send + Sync + fmt::Debug {
     /// else it is told how many of its events were new.
     fn answer(&self) -> Option<Answer> {
         None
+    }
+
+    /// What the key of each event of a request lacks, in words, so that it has a hash instead. For
+    /// people who try a source out, where that depends on how it is configured.
+    fn lacks(&self, _verified: &Verified) -> Vec<Vec<String>> {
+        Vec::new()
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) async fn run(
     format: Format,
 ) -> anyhow::Result<()> {
     if let (Some(file), Some(source)) = (&options.sample, &options.source) {
-        return sample::show(place, file, source, format);
+        return sample::show(place, (file, source), &options.headers, format);
     }
     let (problems, warnings, summary) = match Config::load(place) {
         Err(problems) => (problems.list, vec![], String::new()),

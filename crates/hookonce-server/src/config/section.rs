@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use super::quantity::Period;
 use super::sink::{ExecConfig, HttpConfig, LogConfig, SqlConfig};
 use super::source::{
-    EvolutionConfig, MetaConfig, SourceConfig, TwilioConfig, WahaConfig, WasenderConfig,
+    EvolutionConfig, GenericConfig, MetaConfig, RuleConfig, SignatureConfig, SourceConfig,
+    TwilioConfig, WahaConfig, WasenderConfig,
 };
 
 pub(crate) use admin::{AdminConfig, RoleName, TokenConfig};
@@ -220,6 +221,9 @@ pub(crate) fn sections() -> Vec<Section> {
         section::<TwilioConfig>("[sources.NAME] scheme = \"twilio\""),
         section::<WahaConfig>("[sources.NAME] scheme = \"waha\""),
         section::<EvolutionConfig>("[sources.NAME] scheme = \"evolution\""),
+        section::<GenericConfig>("[sources.NAME] scheme = \"generic\""),
+        section::<SignatureConfig>("[sources.NAME.signature]"),
+        section::<RuleConfig>("[[sources.NAME.rules]]"),
         section::<RouteConfig>("[[routes]]"),
         section::<HttpConfig>("[sinks.NAME] type = \"http\""),
         section::<ExecConfig>("[sinks.NAME] type = \"exec\""),

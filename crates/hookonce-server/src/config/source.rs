@@ -2,10 +2,15 @@
 //! comments are the reference, as those of the other sections are.
 
 mod evolution;
+mod generic;
 mod meta;
+mod preset;
+mod signature;
+mod signing;
 mod twilio;
 mod waha;
 mod wasender;
+mod written;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,16 +19,21 @@ use super::document::{Document, Table};
 use super::quantity::{Period, Size};
 
 pub(crate) use evolution::{EvolutionConfig, EvolutionSignatureName};
+pub(crate) use generic::{GenericConfig, RuleConfig};
 pub(crate) use meta::{MetaConfig, MetaSignatureName};
+pub(crate) use signature::{SignatureConfig, SignatureType};
 pub(crate) use twilio::TwilioConfig;
 pub(crate) use waha::WahaConfig;
 pub(crate) use wasender::WasenderConfig;
+pub(crate) use written::{Several, Written};
 
 /// One way in: its name is the last part of its path, `/webhooks/NAME`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct SourceConfig {
     /// How the sender signs and shapes its requests: `meta`, `wasender`, `twilio`, `waha`,
-    /// `evolution`. What each adds stands below.
+    /// `evolution`, or `generic` for any other sender; what each adds stands below. Or one of the
+    /// presets of `generic`, which have its keys already and take yours instead: `standard-webhooks`,
+    /// `gupshup`, `whapi`, `github`, `stripe`, `slack`.
     pub(crate) scheme: String,
     /// Secrets that the sender signs with; any of them proves a request, so that several apps can
     /// share a source and a secret can be rotated. Each is `env:NAME`, `file:PATH` or the secret
@@ -73,6 +83,8 @@ pub(crate) enum SchemeConfig {
     Twilio(TwilioConfig),
     Waha(WahaConfig),
     Evolution(EvolutionConfig),
+    /// `generic` itself, or a preset of it.
+    Generic(Box<GenericConfig>),
 }
 
 impl Default for SchemeConfig {
@@ -84,7 +96,20 @@ impl Default for SchemeConfig {
 
 impl SchemeConfig {
     /// The schemes there are.
-    pub(super) const NAMES: [&str; 5] = ["meta", "wasender", "twilio", "waha", "evolution"];
+    pub(super) const NAMES: [&str; 12] = [
+        "meta",
+        "wasender",
+        "twilio",
+        "waha",
+        "evolution",
+        "generic",
+        "standard-webhooks",
+        "gupshup",
+        "whapi",
+        "github",
+        "stripe",
+        "slack",
+    ];
 
     /// Reads a scheme's own keys; `also` are those that every source has.
     pub(super) fn read(
@@ -93,13 +118,17 @@ impl SchemeConfig {
         table: Table<'_>,
         also: &[String],
     ) -> Option<Self> {
+        let generic = |document: &mut Document, table| {
+            GenericConfig::read(document, path, table, also).map(|own| Self::Generic(Box::new(own)))
+        };
         match scheme {
             "meta" => document.read_beside(path, table, also).map(Self::Meta),
             "wasender" => document.read_beside(path, table, also).map(Self::Wasender),
             "twilio" => document.read_beside(path, table, also).map(Self::Twilio),
             "waha" => document.read_beside(path, table, also).map(Self::Waha),
             "evolution" => document.read_beside(path, table, also).map(Self::Evolution),
-            _ => None,
+            "generic" => generic(document, table),
+            preset => generic(document, preset::lay(preset, table)?),
         }
     }
 
@@ -107,9 +136,7 @@ impl SchemeConfig {
     pub(crate) fn without_secrets(&self) -> Self {
         match self {
             Self::Meta(meta) => Self::Meta(MetaConfig { verify_token: None, ..meta.clone() }),
-            Self::Wasender(_) | Self::Twilio(_) | Self::Waha(_) | Self::Evolution(_) => {
-                self.clone()
-            }
+            _ => self.clone(),
         }
     }
 
@@ -122,6 +149,7 @@ impl SchemeConfig {
             Self::Evolution(_) => Some((Period::seconds(60 * 60), "Evolution API")),
             // They document neither whether nor for how long.
             Self::Wasender(_) | Self::Twilio(_) | Self::Waha(_) => None,
+            Self::Generic(own) => own.retries.map(|retries| (retries, "the sender")),
         }
     }
 
@@ -129,7 +157,7 @@ impl SchemeConfig {
     pub(super) fn longest(&self) -> Option<(Size, &'static str)> {
         match self {
             Self::Meta(_) => Some((Size::mebibytes(3), "Meta's requests are up to 3 MB long")),
-            Self::Wasender(_) | Self::Twilio(_) | Self::Waha(_) | Self::Evolution(_) => None,
+            _ => None,
         }
     }
 }

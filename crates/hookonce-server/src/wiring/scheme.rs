@@ -1,10 +1,13 @@
 //! Makes the scheme of a source: who proves to be its sender, and how its requests are read.
 
+mod generic;
+
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use axum::http::HeaderName;
 use hookonce::scheme::evolution::{Evolution, EvolutionSignature};
+use hookonce::scheme::generic::Generic;
 use hookonce::scheme::meta::Meta;
 use hookonce::scheme::twilio::Twilio;
 use hookonce::scheme::waha::Waha;
@@ -34,6 +37,12 @@ pub(crate) fn scheme(
         SchemeConfig::Meta(own) => {
             let verify_token = own.verify_token.as_ref().map(secret).transpose()?;
             Ok(Arc::new(meta(own, proof, verify_token)))
+        }
+        SchemeConfig::Generic(own) => {
+            let scheme = generic::options(own, source.public_url.as_deref()).and_then(|options| {
+                Generic::new(options, proof).map_err(|error| error.to_string())
+            });
+            Ok(Arc::new(scheme.map_err(|error| anyhow!("source `{name}`: {error}"))?))
         }
         SchemeConfig::Wasender(_) => Ok(Arc::new(Wasender::new(proof))),
         SchemeConfig::Twilio(_) => Ok(Arc::new(Twilio::new(proof, source.public_url.clone()))),

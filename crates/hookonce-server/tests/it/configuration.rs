@@ -2,6 +2,7 @@
 
 mod admin;
 mod gateways;
+mod generic;
 mod network;
 
 use super::program::{Place, Said};

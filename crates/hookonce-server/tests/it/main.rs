@@ -10,6 +10,8 @@ mod reference;
 mod sampling;
 mod setup;
 
+mod generic;
+mod pages;
 mod signing;
 mod wasender;
 

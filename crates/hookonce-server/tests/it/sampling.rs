@@ -52,6 +52,7 @@ fn a_sample_shows_its_events_and_who_takes_them() {
     let id = message["id"].take();
     let expected = json!({
         "id": null, "key": "message:2:wamid.A", "kind": "message.text", "lane": "2:3",
+        "priority": 0, "sent_at": "2025-10-09T08:53:20Z",
         "element": "/entry/0/changes/0/value/messages/0", "weak_key": false, "unreadable": null,
         "routes": ["everything", "messages"]
     });
@@ -93,4 +94,68 @@ fn a_sample_that_would_be_refused_is_refused() {
     let said = place.run(&["check", "--sample", "body.json", "--source", "whatsap"]);
     assert!(said.stderr.contains("no source `whatsap`; there are: other, whatsapp"));
     assert_eq!(place.run(&["check", "--sample", "body.json"]).code, 2);
+}
+
+const GENERIC: &str = r#"
+[sources.shop]
+scheme = "generic"
+secrets = ["a", "b"]
+key = ["header:X-Id", "/id"]
+kind = ["header:X-Event", "/type"]
+[sources.shop.signature]
+type = "bearer"
+[sources.unset]
+scheme = "github"
+secrets = ["env:UNSET"]
+"#;
+
+#[test]
+fn a_key_that_lacks_a_part_names_it() {
+    let place = Place::new();
+    place.write("hookonce.toml", GENERIC);
+    place.write("body.json", r#"[{"id":1},{"id":null},3]"#);
+    let sample = ["check", "--sample", "body.json", "--source", "shop"];
+    let said = place.run(&sample);
+    for right in [
+        "event 1: its key is a hash, for want of `header:X-Id`",
+        "event 2: its key is a hash, for want of `header:X-Id`, `/id`",
+        "event 3: element is not an object: its tasks would be dead on arrival",
+        "3 of 3 events known by nothing but the bytes of this request",
+    ] {
+        assert!(said.stderr.contains(right), "{right}\n{}", said.stderr);
+    }
+    let json = [&sample[..], &["--json", "--header", "x-id: A"]].concat();
+    let said: Value = serde_json::from_str(&place.run(&json).ok()).unwrap();
+    assert_eq!(said["events"][0]["key"], "A:1");
+    assert_eq!(said["events"][0]["missing"], Value::Null);
+    assert_eq!(said["events"][1]["missing"], json!(["/id"]));
+    assert_eq!(said["proof"], Value::Null);
+}
+
+#[test]
+fn headers_say_whether_the_sender_would_be_proven_and_by_which_secret() {
+    let place = Place::new();
+    place.write("hookonce.toml", GENERIC);
+    place.write("body.json", r#"{"id":1,"type":"x"}"#);
+    let sample = |source: &str, header: &str| {
+        let arguments = ["check", "--sample", "body.json", "--source", source, "--header", header];
+        place.run(&arguments)
+    };
+    let said = sample("shop", "Authorization: Bearer b");
+    assert!(
+        said.stderr.contains("the sender is proven, by secret 2 of the source"),
+        "{}",
+        said.stderr
+    );
+    said.ok();
+    let said = sample("shop", "Authorization: Bearer c");
+    assert!(said.stderr.contains("not proven: signature_wrong; it would be answered 401"));
+    said.ok();
+    let said = sample("shop", "X-Event: y");
+    assert!(said.stdout.contains("y.x") && !said.stderr.contains("proven"), "{}", said.stderr);
+    // A secret that isn't at hand is no reason not to show the events.
+    let said = sample("unset", "X-Hub-Signature-256: sha256=00");
+    assert!(said.stderr.contains("`UNSET` is not set"), "{}", said.stderr);
+    said.ok();
+    assert_eq!(sample("shop", "no header").code, 2);
 }

@@ -118,6 +118,15 @@ pub enum Hash {
 }
 
 impl Hash {
+    /// How many bytes it has.
+    pub fn length(self) -> usize {
+        match self {
+            Self::Sha1 => 20,
+            Self::Sha256 => 32,
+            Self::Sha512 => 64,
+        }
+    }
+
     /// The HMAC of the `parts`, one after another, under `key`.
     pub fn sign(self, key: &[u8], parts: &[&[u8]]) -> Vec<u8> {
         match self {

@@ -4,6 +4,7 @@
 
 mod bed;
 mod evolution;
+mod generic;
 mod meta;
 mod postgres;
 mod receiving;

@@ -1,5 +1,7 @@
 //! What each source says, and what no section can say of itself.
 
+mod generic;
+
 use super::super::document::{Document, join};
 use super::super::section::RouteConfig;
 use super::super::source::{
@@ -12,7 +14,11 @@ use super::{Config, secret_at};
 pub(super) fn secrets(config: &Config, document: &mut Document) {
     for (name, source) in &config.sources {
         for (n, secret) in source.secrets.iter().enumerate() {
-            secret_at(config, document, &format!("sources.{name}.secrets[{n}]"), secret);
+            let path = format!("sources.{name}.secrets[{n}]");
+            secret_at(config, document, &path, secret);
+            if let SchemeConfig::Generic(own) = &source.own {
+                generic::secret(config, document, &path, (own, secret));
+            }
         }
         if let SchemeConfig::Meta(MetaConfig { verify_token: Some(token), .. }) = &source.own {
             secret_at(config, document, &format!("sources.{name}.verify_token"), token);
@@ -66,6 +72,7 @@ fn check_proof(document: &mut Document, path: &str, source: &SourceConfig) {
 fn check_scheme(document: &mut Document, path: &str, source: &SourceConfig) {
     match &source.own {
         SchemeConfig::Meta(meta) => check_meta(document, path, meta),
+        SchemeConfig::Generic(own) => generic::check(document, path, source, own),
         SchemeConfig::Twilio(_) => check_twilio(document, path, source),
         SchemeConfig::Wasender(_) => check_wasender(document, path, source),
         SchemeConfig::Waha(_) => {}

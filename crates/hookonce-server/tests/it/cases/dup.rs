@@ -2,9 +2,15 @@
 
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use hookonce::store::Clock;
+use sha2::Sha256;
+
 use super::bot::{Bot, DONE, Gate};
 use super::case::Case;
-use super::client::signed_by_waha;
+use super::client::{request, signed_by_waha};
 use super::stand::{LEDGER, Stand, WAHA, envelope, message};
 use crate::engine::on_both;
 
@@ -107,4 +113,51 @@ fn dup_15_a_message_sent_again_for_hours_and_across_restarts_is_handled_once() {
     assert_eq!(stand.effects(), ["message:default:3EB0TESTDUP15"]);
     let event = &stand.events()[0];
     assert_eq!((&event["copies"], &event["mismatches"]), (&20.into(), &0.into()));
+}
+
+#[test]
+fn dup_06_a_header_that_is_new_in_each_attempt_makes_no_new_event() {
+    let source = "[sources.generic]\nscheme = \"generic\"\nunverified = true\nscope = \"meta\"\n\
+                  key = [\"/event\", \"/messageId\"]\nkind = \"/event\"\nlane = \"/from\"\n";
+    let stand = Stand::with(&format!("{source}{LEDGER}"));
+    assert_eq!(stand.send("DUP-06").counts(), (1, 0));
+    let body = Case::of("DUP-06").body();
+    for headers in [&[("X-Request-ID", "req-0002")][..], &[], &[("X-Request-ID", "req-0001")]] {
+        let again = request("POST", "/webhooks/generic", headers.to_vec(), &body);
+        assert_eq!(stand.ask(again).counts(), (0, 1));
+    }
+    assert_eq!(stand.effects(), ["message:3EB0TESTDUP06"]);
+    assert_eq!(stand.show("message:3EB0TESTDUP06")["copies"], 4);
+}
+
+#[test]
+fn dup_07_the_bodys_own_id_outlives_a_delivery_id_that_is_new_in_each_attempt() {
+    let key = "AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA=";
+    let source = |keyed: &str| {
+        format!(
+            "[sources.generic]\nscheme = \"standard-webhooks\"\nsecrets = [\"whsec_{key}\"]\n\
+             scope = \"meta\"\n{keyed}\n{LEDGER}"
+        )
+    };
+    let stand = Stand::with(&source("key = [\"/type\", \"/data/id\"]"));
+    // As it stands in the corpus it is unsigned.
+    assert_eq!(stand.send("DUP-07").status, 401);
+    let (body, now) = (Case::of("DUP-07").text(), Clock::system().now().as_second());
+    let attempt = |id: &str, at: i64| {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&STANDARD.decode(key).unwrap()).unwrap();
+        mac.update(format!("{id}.{at}.{body}").as_bytes());
+        let tag = format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()));
+        let at = at.to_string();
+        let headers = [("webhook-id", id), ("webhook-timestamp", &at), ("webhook-signature", &tag)];
+        request("POST", "/webhooks/generic", headers, body.as_bytes())
+    };
+    assert_eq!(stand.ask(attempt("dlv_0001", now)).counts(), (1, 0));
+    assert_eq!(stand.ask(attempt("dlv_0002", now + 5)).counts(), (0, 1));
+    assert_eq!(stand.effects(), ["message.received:msg_TESTDUP07"]);
+    assert_eq!(stand.ask(attempt("dlv_0003", now - 600)).status, 401);
+    // Where nobody names it, the delivery's id is the key.
+    let stand = Stand::with(&source(""));
+    assert_eq!(stand.ask(attempt("dlv_0001", now)).counts(), (1, 0));
+    assert_eq!(stand.ask(attempt("dlv_0001", now + 5)).counts(), (0, 1));
+    assert_eq!(stand.effects(), ["dlv_0001"]);
 }

@@ -105,11 +105,12 @@ fn sig_07_sixty_four_characters_that_are_no_hex_are_refused() {
     assert_eq!(stand.post(Case::of("SIG-07").body()).counts(), (1, 0));
 }
 
-/// Any compressed body is refused, whatever its sender signed: the source `generic` of the case is
-/// one of scheme `meta` here.
+/// Any compressed body is refused, whatever its sender signed.
 #[test]
 fn sig_09_a_compressed_body_is_refused_by_name() {
-    let source = "[sources.generic]\nscheme = \"meta\"\nsecrets = [\"test-app-secret-0001\"]\n";
+    let source = "[sources.generic]\nscheme = \"generic\"\nsecrets = [\"test-app-secret-0001\"]\n\
+                  key = \"/id\"\n[sources.generic.signature]\ntype = \"hmac\"\n\
+                  header = \"X-Hub-Signature-256\"\nprefix = \"sha256=\"\n";
     let stand = Stand::with(&format!("{source}{LEDGER}"));
     let answer = stand.send("SIG-09");
     assert_eq!((answer.status, answer.header("accept-encoding")), (415, Some("identity")));
