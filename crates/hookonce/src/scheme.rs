@@ -5,7 +5,7 @@
 
 pub mod evolution;
 pub mod generic;
-pub mod jwt;
+mod jwt;
 pub mod meta;
 pub mod signature;
 pub mod twilio;

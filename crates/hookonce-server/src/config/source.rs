@@ -140,6 +140,17 @@ impl SchemeConfig {
         }
     }
 
+    /// Whether the sender signs the address that it was given.
+    pub(super) fn signs_address(&self) -> bool {
+        match self {
+            Self::Twilio(_) => true,
+            Self::Generic(own) => own.signature.as_ref().is_some_and(|signature| {
+                signature.template.as_ref().is_some_and(|template| template.0.has_url())
+            }),
+            Self::Meta(_) | Self::Wasender(_) | Self::Waha(_) | Self::Evolution(_) => false,
+        }
+    }
+
     /// For how long the sender sends a request again that was not answered 200, and who that is;
     /// `None` where nobody says.
     pub(super) fn horizon(&self) -> Option<(Period, &'static str)> {

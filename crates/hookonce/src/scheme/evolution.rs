@@ -6,17 +6,26 @@
 
 mod family;
 mod message;
-mod token;
 
 use std::borrow::Cow;
 
 use axum::http::HeaderName;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Map;
 
 use crate::event::NewEvent;
 
+use super::jwt::{self, Leeway, Token};
 use super::redact::{cut_off, letters, redact, redact_where};
-use super::{Origin, Proof, Request, Scheme, Signed, Unproven, Unsigned, Verified, cut};
-use token::Token;
+use super::{Origin, Proof, Request, Scheme, Secret, Signed, Unproven, Unsigned, Verified, cut};
+
+/// How far the times of a token may be from ours. Evolution API makes one that is good for 10 minutes
+/// and sends it with each attempt, the last of which comes up to 29 minutes later; a refusal would be
+/// final, and the event lost.
+const LEEWAY: Leeway =
+    Leeway { early: SignedDuration::from_mins(5), late: SignedDuration::from_mins(20) };
+/// For how long a token of Evolution API's is good.
+const LIFETIME: SignedDuration = SignedDuration::from_mins(10);
 
 /// Members that hold a key to the gateway, in every request.
 const KEYS: [&str; 2] = ["apikey", "instancetoken"];
@@ -47,18 +56,16 @@ impl Evolution {
     }
 
     fn verify_token(&self, request: Request) -> Result<Verified, Unproven> {
-        let header = request.only_header("Authorization")?.clone();
-        let token = Token::of(&header)?;
-        let now = request.received_at;
-        let verified = Verified::prove(request, &self.proof, |_, secret| token.is_under(secret))?;
-        token.check(now)?;
+        let token = Token::of(&request)?;
+        let verified =
+            Verified::prove(request, &self.proof, |_, secret| token.is_under(secret.bytes()))?;
+        token.check(verified.request().received_at, LEEWAY)?;
         Ok(verified)
     }
 
     fn verify_header(&self, request: Request, name: &HeaderName) -> Result<Verified, Unproven> {
-        let value = request.only_header(name.as_str())?.clone();
-        let given = str::from_utf8(value.as_bytes()).map_err(|_| Unproven::Malformed)?;
-        Verified::prove(request, &self.proof, |_, secret| secret.matches(given))
+        let given = request.header_text(name.as_str())?.to_owned();
+        Verified::prove(request, &self.proof, |_, secret| secret.matches(&given))
     }
 }
 
@@ -89,13 +96,23 @@ impl Scheme for Evolution {
     fn sign(&self, unsigned: &Unsigned<'_>) -> Signed {
         Signed::json(self.proof.first().map(|secret| match &self.signature {
             EvolutionSignature::Jwt => {
-                ("Authorization".to_owned(), format!("Bearer {}", token::sign(secret, unsigned.at)))
+                ("Authorization".to_owned(), format!("Bearer {}", token(secret, unsigned.at)))
             }
             EvolutionSignature::Header(name) => {
                 (name.as_str().to_owned(), secret.expose().to_owned())
             }
         }))
     }
+}
+
+/// The token that Evolution API would make under this secret.
+fn token(secret: &Secret, at: Timestamp) -> String {
+    let mut claims = Map::new();
+    claims.insert("iat".into(), at.as_second().into());
+    claims.insert("exp".into(), (at.as_second() + LIFETIME.as_secs()).into());
+    claims.insert("app".into(), "evolution".into());
+    claims.insert("action".into(), "webhook".into());
+    jwt::sign(claims, secret.bytes())
 }
 
 /// The body without keys, and without codes where its event is about them.

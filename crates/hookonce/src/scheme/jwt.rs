@@ -1,118 +1,108 @@
 //! JSON Web Tokens of one algorithm: HMAC-SHA256 (HS256), as senders of webhooks use them.
 //!
-//! Takes no other algorithm, whatever a token says of itself, and looks up no keys.
+//! Such a token is three parts in base64 and one HMAC, so that a library for tokens would bring only
+//! what must not be here: other algorithms, and a choice that the token itself makes.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::{SignedDuration, Timestamp};
+use serde_json::{Map, Value};
 
 use crate::element::Json;
 
-use super::Unproven;
 use super::signature::Hash;
+use super::{Request, Unproven, instant};
 
 /// The one header that we sign under.
 const HEADER: &str = r#"{"alg":"HS256","typ":"JWT"}"#;
 
-/// What a proven token says.
-#[derive(Debug, Clone)]
-pub struct Claims {
-    text: String,
+/// A token as it was presented.
+#[derive(Debug)]
+pub(super) struct Token {
+    /// Header and claims, as they are signed.
+    signed: String,
+    claims: Vec<u8>,
+    tag: Vec<u8>,
 }
 
-impl Claims {
-    /// The text of a claim, or the digits of one that is a number.
-    pub fn text(&self, name: &str) -> Option<String> {
-        Some(self.read()?.get(name)?.text()?.into_owned())
+/// How far the times of a token may be from ours.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Leeway {
+    /// How long before it begins it is taken.
+    pub(super) early: SignedDuration,
+    /// How long after it ended it is still taken.
+    pub(super) late: SignedDuration,
+}
+
+impl Token {
+    /// The token that a request presents. One of another algorithm, `none` above all, is malformed.
+    pub(super) fn of(request: &Request) -> Result<Self, Unproven> {
+        Self::read(request.credentials("Bearer")?).ok_or(Unproven::Malformed)
     }
 
-    /// Whether it says when it was made or until when it is good.
-    pub fn has_time(&self) -> bool {
-        self.time("exp").is_some() || self.time("iat").is_some()
+    fn read(token: &str) -> Option<Self> {
+        let (signed, tag) = token.rsplit_once('.')?;
+        let (header, claims) = signed.split_once('.')?;
+        // A further dot is in no base64.
+        let decode = |part: &str| URL_SAFE_NO_PAD.decode(part).ok();
+        let header = decode(header)?;
+        let header = Json::read(&header).ok()?.object()?;
+        // Named by the token itself, so that it is only ever compared with the one we take; and what
+        // it says is critical has to be understood, and nothing of it is.
+        (header.text("alg")? == "HS256" && header.get("crit").is_none()).then_some(())?;
+        Some(Self { signed: signed.to_owned(), claims: decode(claims)?, tag: decode(tag)? })
     }
 
-    /// A time in seconds, of which a fraction is left out.
-    fn time(&self, name: &str) -> Option<Timestamp> {
-        let text = self.text(name)?;
-        let seconds = text.split('.').next()?.parse().ok()?;
-        Timestamp::from_second(seconds).ok()
+    /// Whether it was made with this key.
+    pub(super) fn is_under(&self, key: &[u8]) -> bool {
+        Hash::Sha256.matches(key, &[self.signed.as_bytes()], &self.tag)
     }
 
-    fn read(&self) -> Option<Json<'_>> {
-        Json::read(self.text.as_bytes()).ok()
+    /// The text of a claim, or the digits of one that is a number. To be asked once it is proven.
+    pub(super) fn claim(&self, name: &str) -> Option<String> {
+        Some(Json::read(&self.claims).ok()?.object()?.text(name)?.into_owned())
     }
 
-    /// Whether `now` is within the times that it names. One that was made is good until `exp`, or
-    /// where that is missing for as long as `tolerance`.
-    fn is_timely(&self, now: Timestamp, tolerance: SignedDuration) -> bool {
-        let (ends, made) = (self.time("exp"), self.time("iat"));
-        let since = |at: Timestamp| now.duration_since(at);
-        let begun = |at: Option<Timestamp>| at.is_none_or(|at| since(at) >= -tolerance);
-        let last = ends.or(made);
-        begun(self.time("nbf")) && begun(made) && last.is_none_or(|at| since(at) <= tolerance)
+    /// Checks the times that it names, and says whether it names any. One that was made is good until
+    /// its end, or where that is missing for as long as it may be late. To be asked once it is proven.
+    pub(super) fn check(&self, now: Timestamp, leeway: Leeway) -> Result<bool, Unproven> {
+        let claims = Json::read(&self.claims).ok().and_then(Json::object);
+        let claims = claims.ok_or(Unproven::Malformed)?;
+        let at = |name| match claims.get(name) {
+            Some(value) => instant_of(value).map(Some).ok_or(Unproven::Malformed),
+            None => Ok(None),
+        };
+        let (made, begins, ends) = (at("iat")?, at("nbf")?, at("exp")?);
+        let early =
+            |at: Option<Timestamp>| at.is_some_and(|at| at.duration_since(now) > leeway.early);
+        let late = ends.or(made).is_some_and(|at| now.duration_since(at) > leeway.late);
+        if early(made) || early(begins) || late {
+            return Err(Unproven::Untimely);
+        }
+        Ok(made.is_some() || ends.is_some())
     }
 }
 
-/// Proves a token that was made with `key`, and gives what it says. `Untimely` where it was, but for
-/// another time than `now`, give or take `tolerance`.
-pub fn verify(
-    token: &str,
-    key: &[u8],
-    now: Timestamp,
-    tolerance: SignedDuration,
-) -> Result<Claims, Unproven> {
-    let (signed, claims, tag) = parts(token)?;
-    if !Hash::Sha256.matches(key, &[signed.as_bytes()], &tag) {
-        return Err(Unproven::Wrong);
-    }
-    let text = String::from_utf8(claims).map_err(|_| Unproven::Malformed)?;
-    let claims = Claims { text };
-    if !claims.read().is_some_and(Json::is_object) {
-        return Err(Unproven::Malformed);
-    }
-    if claims.is_timely(now, tolerance) { Ok(claims) } else { Err(Unproven::Untimely) }
+/// A time in seconds, of which a part may be given.
+fn instant_of(value: Json<'_>) -> Option<Timestamp> {
+    let raw = value.raw();
+    instant::of_text(raw.split_once('.').map_or(raw, |(seconds, _)| seconds))
 }
 
-/// Whether a token is of the form that [`verify`] takes, whoever made it.
-pub fn check_form(token: &str) -> Result<(), Unproven> {
-    parts(token).map(|_| ())
-}
-
-/// Makes a token with these claims, made at `at`.
-pub fn sign(claims: &[(&str, String)], key: &[u8], at: Timestamp) -> String {
-    let mut members = serde_json::Map::new();
-    members.insert("iat".into(), at.as_second().into());
-    members.extend(claims.iter().map(|(name, text)| ((*name).to_owned(), text.as_str().into())));
-    let claims = serde_json::Value::Object(members).to_string();
+/// Makes a token with these claims.
+pub(super) fn sign(claims: Map<String, Value>, key: &[u8]) -> String {
+    let claims = Value::Object(claims).to_string();
     let signed = [HEADER, &claims].map(|part| URL_SAFE_NO_PAD.encode(part)).join(".");
     let tag = Hash::Sha256.sign(key, &[signed.as_bytes()]);
     format!("{signed}.{}", URL_SAFE_NO_PAD.encode(tag))
-}
-
-/// What is signed of a token, what it says, and its signature.
-fn parts(token: &str) -> Result<(&str, Vec<u8>, Vec<u8>), Unproven> {
-    let read = || {
-        let (signed, tag) = token.rsplit_once('.')?;
-        let (header, claims) = signed.split_once('.')?;
-        let decode = |part: &str| URL_SAFE_NO_PAD.decode(part).ok();
-        let header = decode(header)?;
-        // Named by the token itself, so that it is only ever compared with the one we take.
-        let algorithm = Json::read(&header).ok()?.get("alg")?.text()?;
-        (algorithm == "HS256").then_some(())?;
-        Some((signed, decode(claims)?, decode(tag)?))
-    };
-    read().ok_or(Unproven::Malformed)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const TOLERANCE: SignedDuration = SignedDuration::from_secs(60);
-
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_second(second).unwrap()
-    }
+    const LEEWAY: Leeway =
+        Leeway { early: SignedDuration::from_secs(60), late: SignedDuration::from_secs(120) };
 
     fn token(header: &str, claims: &str) -> String {
         let signed = [header, claims].map(|part| URL_SAFE_NO_PAD.encode(part)).join(".");
@@ -120,48 +110,65 @@ mod tests {
         format!("{signed}.{}", URL_SAFE_NO_PAD.encode(tag))
     }
 
-    fn said(token: &str, now: i64) -> Result<(), Unproven> {
-        verify(token, b"key", at(now), TOLERANCE).map(|_| ())
+    fn said(token: &str, now: i64) -> Result<bool, Unproven> {
+        let token = Token::read(token).ok_or(Unproven::Malformed)?;
+        assert!(token.is_under(b"key"));
+        token.check(Timestamp::from_second(now).unwrap(), LEEWAY)
     }
 
     #[test]
     fn a_token_is_good_under_its_key_alone() {
-        let token = sign(&[("a", "b".into())], b"key", at(1000));
-        let claims = verify(&token, b"key", at(1000), TOLERANCE).unwrap();
-        assert_eq!(claims.text("a").as_deref(), Some("b"));
-        let other = verify(&token, b"other", at(1000), TOLERANCE);
-        assert_eq!(other.unwrap_err(), Unproven::Wrong);
-        let (front, tag) = token.rsplit_once('.').unwrap();
+        let claims = Map::from_iter([("a".to_owned(), Value::from("b"))]);
+        let made = sign(claims, b"key");
+        let token = Token::read(&made).unwrap();
+        assert!(token.is_under(b"key") && !token.is_under(b"other"));
+        assert_eq!(token.claim("a").as_deref(), Some("b"));
+        let (front, tag) = made.rsplit_once('.').unwrap();
         let claims = URL_SAFE_NO_PAD.encode(r#"{"iat":1000}"#);
         let forged = format!("{}.{claims}.{tag}", front.split_once('.').unwrap().0);
-        assert_eq!(said(&forged, 1000), Err(Unproven::Wrong));
+        assert!(!Token::read(&forged).unwrap().is_under(b"key"));
+        let cut = format!("{front}.{}", &tag[..4]);
+        assert!(!Token::read(&cut).unwrap().is_under(b"key"));
     }
 
     #[test]
     fn no_other_algorithm_is_taken_and_no_other_form() {
-        for header in [r#"{"alg":"none"}"#, r#"{"alg":"HS512"}"#, r#"{"alg":"hs256"}"#, "{}", "x"] {
-            assert_eq!(said(&token(header, "{}"), 0), Err(Unproven::Malformed), "{header}");
+        for header in [
+            r#"{"alg":"none"}"#,
+            r#"{"alg":"HS512"}"#,
+            r#"{"alg":"hs256"}"#,
+            r#"{"alg":"HS256","crit":["exp"]}"#,
+            "{}",
+            "x",
+        ] {
+            assert!(Token::read(&token(header, "{}")).is_none(), "{header}");
         }
         let good = token(HEADER, "{}");
-        assert_eq!(said(&good, 0), Ok(()));
+        assert_eq!(said(&good, 0), Ok(false));
         for wrong in ["", "a.b", "a.b.c", &good[1..], &format!("{good}="), &format!("{good}.a")] {
-            assert!(said(wrong, 0).is_err(), "{wrong}");
+            assert!(Token::read(wrong).is_none(), "{wrong}");
         }
-        assert_eq!(said(&token(HEADER, "[]"), 0), Err(Unproven::Malformed));
+        for claims in ["[]", "x", r#"{"exp":"never"}"#, r#"{"iat":null}"#, r#"{"nbf":-1}"#] {
+            assert_eq!(said(&token(HEADER, claims), 0), Err(Unproven::Malformed), "{claims}");
+        }
     }
 
     #[test]
     fn a_token_of_another_time_is_untimely() {
         let late = Err(Unproven::Untimely);
         for (claims, first, last) in [
-            (r#"{"iat":1000}"#, 940, 1060),
-            (r#"{"iat":1000.9}"#, 940, 1060),
-            (r#"{"iat":1000,"exp":1600}"#, 940, 1660),
-            (r#"{"nbf":1000,"exp":1600}"#, 940, 1660),
+            (r#"{"iat":1000}"#, 940, 1120),
+            (r#"{"iat":1000.9}"#, 940, 1120),
+            (r#"{"iat":1000,"exp":1600}"#, 940, 1720),
+            (r#"{"nbf":1000,"exp":1600}"#, 940, 1720),
         ] {
             let token = token(HEADER, claims);
-            assert_eq!([said(&token, first - 1), said(&token, first)], [late, Ok(())], "{claims}");
-            assert_eq!([said(&token, last), said(&token, last + 1)], [Ok(()), late], "{claims}");
+            assert_eq!(
+                [said(&token, first - 1), said(&token, first)],
+                [late, Ok(true)],
+                "{claims}"
+            );
+            assert_eq!([said(&token, last), said(&token, last + 1)], [Ok(true), late], "{claims}");
         }
     }
 }

@@ -59,6 +59,21 @@ impl Request {
         let first = values.next().ok_or(Unproven::Missing)?;
         if values.next().is_some() { Err(Unproven::Malformed) } else { Ok(first) }
     }
+
+    /// The text of the one header `name`.
+    pub fn header_text(&self, name: &str) -> Result<&str, Unproven> {
+        let value = self.only_header(name)?;
+        std::str::from_utf8(value.as_bytes()).map_err(|_| Unproven::Malformed)
+    }
+
+    /// What stands in `Authorization` behind this word for how it is to be read.
+    pub fn credentials(&self, word: &str) -> Result<&str, Unproven> {
+        let (named, rest) =
+            self.header_text("authorization")?.split_once(' ').ok_or(Unproven::Malformed)?;
+        let rest = rest.trim();
+        let is_meant = !rest.is_empty() && named.eq_ignore_ascii_case(word);
+        if is_meant { Ok(rest) } else { Err(Unproven::Malformed) }
+    }
 }
 
 /// Where a request came in.

@@ -34,6 +34,7 @@ pub(super) fn check(config: &Config, document: &mut Document) {
     for (name, source) in &config.sources {
         let path = join("sources", name);
         check_proof(document, &path, source);
+        check_address(config, document, &path, source);
         check_scheme(document, &path, source);
         if source.scope.as_ref().is_some_and(|scope| scope.trim().is_empty()) {
             document
@@ -73,21 +74,22 @@ fn check_scheme(document: &mut Document, path: &str, source: &SourceConfig) {
     match &source.own {
         SchemeConfig::Meta(meta) => check_meta(document, path, meta),
         SchemeConfig::Generic(own) => generic::check(document, path, source, own),
-        SchemeConfig::Twilio(_) => check_twilio(document, path, source),
         SchemeConfig::Wasender(_) => check_wasender(document, path, source),
-        SchemeConfig::Waha(_) => {}
+        SchemeConfig::Twilio(_) | SchemeConfig::Waha(_) => {}
         SchemeConfig::Evolution(evolution) => {
             check_evolution(document, path, evolution, source.unverified);
         }
     }
 }
 
-/// Twilio signs the address, so that a source without one could prove nothing.
-fn check_twilio(document: &mut Document, path: &str, source: &SourceConfig) {
+/// Checks the address that the sender was given, where it signs that: without it, nothing could be
+/// proven.
+fn check_address(config: &Config, document: &mut Document, path: &str, source: &SourceConfig) {
     let Some(text) = &source.public_url else {
-        if !source.unverified {
-            let message = "without `public_url` nothing can be proven, for Twilio signs the \
-                           address that it was given; write that address";
+        if !source.unverified && source.own.signs_address() && config.server.proxies.is_empty() {
+            let message = "without `public_url` nothing can be proven, for the sender signs the \
+                           address that it was given; write that address (or `server.proxies`, if \
+                           a proxy of yours tells it)";
             document.problem(path, message);
         }
         return;

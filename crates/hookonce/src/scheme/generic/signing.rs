@@ -1,15 +1,15 @@
 //! The ways in which a sender proves itself.
 
-use std::cell::Cell;
-
 use axum::http::{HeaderName, header::AUTHORIZATION};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::SignedDuration;
+use serde_json::Map;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-use super::super::{Proof, Request, Secret, Unproven, Unsigned, Verified, jwt};
+use super::super::jwt::{self, Leeway, Token};
+use super::super::{Proof, Request, Secret, Unproven, Unsigned, Verified};
 use super::mac::HmacSigning;
 use super::{Misspelt, Part};
 
@@ -85,16 +85,16 @@ impl Signing {
         match self {
             Self::Hmac(hmac) => hmac.verify(request, proof, public_url),
             Self::Header { name, prefix } => {
-                let value = text(&request, name)?;
+                let value = request.header_text(name.as_str())?;
                 let secret = value.strip_prefix(&**prefix).ok_or(Unproven::Malformed)?.to_owned();
                 Verified::prove(request, proof, |_, known| known.matches(&secret))
             }
             Self::Bearer => {
-                let secret = credentials(&request, "Bearer")?;
+                let secret = request.credentials("Bearer")?.to_owned();
                 Verified::prove(request, proof, |_, known| known.matches(&secret))
             }
             Self::Basic => {
-                let encoded = credentials(&request, "Basic")?;
+                let encoded = request.credentials("Basic")?.to_owned();
                 let pair = STANDARD.decode(encoded).map_err(|_| Unproven::Malformed)?;
                 Verified::prove(request, proof, |_, known| known.bytes().ct_eq(&pair).into())
             }
@@ -121,61 +121,35 @@ impl Signing {
 
 impl JwtSigning {
     fn verify(&self, request: Request, proof: &Proof) -> Result<Verified, Unproven> {
-        let token = credentials(&request, "Bearer")?;
-        let (now, tolerance) = (request.received_at, self.tolerance.unwrap_or(LEEWAY));
-        jwt::check_form(&token)?;
-        // Of the secret that made it, whether its times were right and its body this one.
-        let outcome = Cell::new(Err(Unproven::Wrong));
-        let verified = Verified::prove(request, proof, |request, secret| {
-            let said = jwt::verify(&token, secret.bytes(), now, tolerance);
-            let said = said.and_then(|claims| self.accept(&claims, request));
-            let is_signed = !matches!(said, Err(Unproven::Wrong | Unproven::Malformed));
-            if is_signed {
-                outcome.set(said);
-            }
-            is_signed
-        })?;
-        if matches!(proof, Proof::Unverified) {
-            return Ok(verified);
-        }
-        outcome.get().map(|()| verified)
+        let token = Token::of(&request)?;
+        let verified = Verified::prove(request, proof, |_, secret| token.is_under(secret.bytes()))?;
+        self.accept(&token, verified.request())?;
+        Ok(verified)
     }
 
     /// Whether a proven token is for this body, and for this time.
-    fn accept(&self, claims: &jwt::Claims, request: &Request) -> Result<(), Unproven> {
+    fn accept(&self, token: &Token, request: &Request) -> Result<(), Unproven> {
         if let Some(name) = &self.body_claim {
             let mut hash = [0; 32];
-            let claimed = claims.text(name).ok_or(Unproven::Malformed)?;
+            let claimed = token.claim(name).ok_or(Unproven::Malformed)?;
             hex::decode_to_slice(claimed, &mut hash).map_err(|_| Unproven::Malformed)?;
             if !bool::from(Sha256::digest(&request.body)[..].ct_eq(&hash)) {
                 return Err(Unproven::Wrong);
             }
         }
-        let needs_time = self.tolerance.is_some();
-        if needs_time && !claims.has_time() { Err(Unproven::Untimely) } else { Ok(()) }
+        let tolerance = self.tolerance.unwrap_or(LEEWAY);
+        let leeway = Leeway { early: tolerance, late: tolerance };
+        let has_time = token.check(request.received_at, leeway)?;
+        if self.tolerance.is_some() && !has_time { Err(Unproven::Untimely) } else { Ok(()) }
     }
 
     fn sign(&self, secret: &Secret, unsigned: &Unsigned<'_>) -> String {
-        let mut claims = vec![("jti", unsigned.id.to_owned())];
+        let mut claims = Map::new();
+        claims.insert("iat".into(), unsigned.at.as_second().into());
+        claims.insert("jti".into(), unsigned.id.into());
         if let Some(name) = &self.body_claim {
-            claims.push((name, hex::encode(Sha256::digest(unsigned.body))));
+            claims.insert(name.clone(), hex::encode(Sha256::digest(unsigned.body)).into());
         }
-        jwt::sign(&claims, secret.bytes(), unsigned.at)
+        jwt::sign(claims, secret.bytes())
     }
-}
-
-/// What stands behind the name of the scheme in `Authorization`.
-fn credentials(request: &Request, scheme: &str) -> Result<String, Unproven> {
-    let value = text(request, &AUTHORIZATION)?;
-    let (named, rest) = value.split_once(' ').ok_or(Unproven::Malformed)?;
-    let rest = rest.trim();
-    if rest.is_empty() || !named.eq_ignore_ascii_case(scheme) {
-        return Err(Unproven::Malformed);
-    }
-    Ok(rest.to_owned())
-}
-
-fn text<'r>(request: &'r Request, name: &HeaderName) -> Result<&'r str, Unproven> {
-    let value = request.only_header(name.as_str())?;
-    std::str::from_utf8(value.as_bytes()).map_err(|_| Unproven::Malformed)
 }

@@ -73,22 +73,13 @@ fn check_signature(
         document.problem(&join(&path, key), format!("{message}; remove it"));
     }
     check_time(document, &path, signature);
-    let signing = match signature.signing() {
-        Ok(signing) => signing,
+    match signature.signing() {
+        Ok(signing) => Some(signing),
         Err(message) => {
             document.problem(&path, message);
-            return None;
+            None
         }
-    };
-    if let Signing::Hmac(hmac) = &signing
-        && hmac.template.has_url()
-        && source.public_url.is_none()
-    {
-        let message = "the address is signed, and only you know which one the sender was given; write \
-                       it as `public_url` of the source";
-        document.problem(&join(&path, "template"), message);
     }
-    Some(signing)
 }
 
 /// Checks where the signed time is.
