@@ -5,6 +5,7 @@ pub(crate) mod postgres;
 pub(crate) mod proxy;
 pub(crate) mod scheme;
 pub(crate) mod server;
+pub(crate) mod writer;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

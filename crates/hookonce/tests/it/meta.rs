@@ -4,7 +4,6 @@
 
 mod conservation;
 mod hostile;
-mod writer;
 
 use hookonce::event::NewEvent;
 use hookonce::scheme::meta::Meta;

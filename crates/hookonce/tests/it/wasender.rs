@@ -4,8 +4,6 @@ mod conservation;
 mod forms;
 mod hostile;
 mod secrets;
-#[path = "meta/writer.rs"]
-mod writer;
 
 use hookonce::event::NewEvent;
 use hookonce::scheme::wasender::Wasender;

@@ -10,7 +10,7 @@ use crate::element::{Json, Object};
 use super::super::instant;
 
 /// Where an id stands, if not in `key`.
-const IDS: [&str; 2] = ["id", "messageId"];
+pub(super) const IDS: [&str; 2] = ["id", "messageId"];
 
 /// The request that elements are in.
 #[derive(Clone, Copy)]

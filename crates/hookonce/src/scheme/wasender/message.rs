@@ -17,7 +17,9 @@ pub(super) fn message<'a>(element: &Element<'_, 'a>) -> Found<'a> {
     let message = said(element.object, "message");
     let of_message = message.and_then(type_of);
     let id = element.id();
-    if let (Some(edited), Some(id)) = (message.and_then(edited), &id) {
+    if let (Some("edited" | "protocol"), Some(id)) = (of_message.as_deref(), &id)
+        && let Some(edited) = message.and_then(edited)
+    {
         return edit(element, edited, id);
     }
     if let (None, Some(stub)) = (&of_message, element.object.text("messageStubType")) {

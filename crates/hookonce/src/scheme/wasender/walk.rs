@@ -10,7 +10,7 @@ use crate::element::{Json, Member, Object};
 use super::super::cut::{Cut, Cuts, Reason};
 use super::super::identity::Identity;
 use super::super::place::{Place, Step};
-use super::element::{Element, Request, time};
+use super::element::{Element, IDS, Request, time};
 use super::name::{Family, normal};
 use super::{message, other, status};
 
@@ -108,8 +108,8 @@ impl<'a> Walk<'_, 'a> {
         Ok(())
     }
 
-    /// The members of `object` that hold elements, with their names. Without a `key` of its own, an
-    /// object that has such a member of another form is no element either.
+    /// The members of `object` that hold elements, with their names. Where it has neither `key` nor
+    /// id of its own, one of any form is taken for it: it is no element itself.
     fn lists<'o>(
         &self,
         object: &'o Object<'a>,
@@ -123,7 +123,7 @@ impl<'a> Walk<'_, 'a> {
                 !is_element && (value.is_array() || has_key())
             }
             (Family::Plain, _) => value.is_array(),
-            _ => !is_element || value.is_array() || value.is_object(),
+            _ => value.is_array() || value.is_object() || !(is_element || has_id(object)),
         };
         let names = self.family.lists(self.name).iter();
         let member = |name: &&'static str| object.member(name).map(|member| (member, *name));
@@ -133,8 +133,7 @@ impl<'a> Walk<'_, 'a> {
     /// Whether an object holds elements, but none, and is none itself.
     fn is_empty_list(&self, object: &Object<'a>) -> bool {
         let is_empty = |name: &&str| **name != *"message" && object.get(name).is_some_and(is_blank);
-        let has_id = object.text("id").or_else(|| object.text("messageId")).is_some();
-        !has_id && self.family.lists(self.name).iter().any(is_empty)
+        !has_id(object) && self.family.lists(self.name).iter().any(is_empty)
     }
 
     /// Keeps one element.
@@ -145,9 +144,8 @@ impl<'a> Walk<'_, 'a> {
         object: Option<&Object<'a>>,
         is_alone: bool,
     ) -> Result<(), Reason> {
-        let sent_at = value.get("timestamp").or_else(|| self.request.object.get("timestamp"));
-        let sent_at = sent_at.and_then(time);
         if !self.family.has_ids() {
+            let sent_at = value.get("timestamp").and_then(time).or_else(|| self.sent_at());
             let identity = other::without_id(self.family, self.name, value);
             let identity = Identity { recurs: identity.recurs && sent_at.is_none(), ..identity };
             return self.push(place, value, Found { content: value, sent_at, identity });
@@ -158,7 +156,8 @@ impl<'a> Walk<'_, 'a> {
                 Some(id) => other::deleted_id(&id),
                 None => Identity::unreadable("element is not an object"),
             };
-            return self.push(place, value, Found { content: value, sent_at, identity });
+            let found = Found { content: value, sent_at: self.sent_at(), identity };
+            return self.push(place, value, found);
         };
         let element = Element::new((value, object), self.request, is_alone);
         let receipts = object.member("receipt").filter(|_| self.family == Family::Receipt);
@@ -186,10 +185,19 @@ impl<'a> Walk<'_, 'a> {
         self.push(place, value, found)
     }
 
+    /// When the request was sent.
+    fn sent_at(&self) -> Option<Timestamp> {
+        self.request.object.get("timestamp").and_then(time)
+    }
+
     fn push(&mut self, place: &Place<'a>, value: Json<'a>, found: Found<'a>) -> Result<(), Reason> {
         let Found { content, sent_at, identity } = found;
         self.cuts.push(Cut { content, sent_at, ..Cut::alone(place.clone(), value, identity) })
     }
+}
+
+fn has_id(object: &Object<'_>) -> bool {
+    IDS.into_iter().any(|name| object.text(name).is_some())
 }
 
 /// Whether a value is as good as absent.

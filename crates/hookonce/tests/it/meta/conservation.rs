@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use sha2::{Digest as _, Sha256};
 
 use super::events;
-use super::writer::Writer;
+use crate::bed::writer::Writer;
 
 /// An element as it was put into a request, and what it must become.
 struct Expected {

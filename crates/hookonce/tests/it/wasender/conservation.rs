@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use sha2::{Digest as _, Sha256};
 
 use super::events;
-use super::writer::Writer;
+use crate::bed::writer::Writer;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]

@@ -105,6 +105,9 @@ fn an_id_of_any_other_form_is_none() {
     assert_eq!(of(r#""data":{"messageId":"A","x":1}"#), "message:A");
     assert_eq!(of(r#""id":"A","data":{"x":1}"#), "message:A");
     assert_eq!(of(r#""messageId":"A","data":{"messages":[{"x":1}]}"#), "message:A");
+    // What has an id of its own is no list, whatever its members are called.
+    let call = r#"{"event":"call","data":{"id":"C","status":"offer","call":"voice"}}"#;
+    assert_eq!(key(call), "call:C:offer");
     // An id beside two elements is neither's.
     let two = events(br#"{"event":"messages.received","id":"A","data":[{"x":1},{"x":2}]}"#);
     assert!(two.len() == 2 && two.iter().all(|event| event.weak_key));

@@ -4,7 +4,7 @@ use hookonce::event::NewEvent;
 use proptest::prelude::*;
 
 use super::events;
-use super::writer::Writer;
+use crate::bed::writer::Writer;
 
 const KEY: &str = "SECRETKEY";
 const CODE: &str = "2@SECRETCODE";
@@ -36,7 +36,7 @@ fn no_event_tells_a_session_key_or_a_code() {
         r##"{"data":"#C","##,
         r##""token":"#C"}"##,
         r##"{"passkey":"#C","sessionId":"#K"##,
-        r##"{'sessionId': '#K'}"##,
+        "{'sessionId': '#K'}",
         "event=qrcode.updated&sessionId=#K&qr=#C",
         "",
     ] {

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use fastrand::Rng;
 
 /// Writes JSON; of one seed always the same.
-pub(super) struct Writer {
-    pub(super) rng: Rng,
+pub(crate) struct Writer {
+    pub(crate) rng: Rng,
     ids: Vec<String>,
     count: usize,
 }
@@ -22,27 +22,27 @@ const NOISE: [&str; 7] = [
 ];
 
 impl Writer {
-    pub(super) fn new(seed: u64, ids: Vec<String>) -> Self {
+    pub(crate) fn new(seed: u64, ids: Vec<String>) -> Self {
         Self { rng: Rng::with_seed(seed), ids, count: 0 }
     }
 
-    pub(super) fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
+    pub(crate) fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.rng.usize(..choices.len())]
     }
 
     /// An id that no other element has.
-    pub(super) fn id(&mut self) -> String {
+    pub(crate) fn id(&mut self) -> String {
         self.count += 1;
         let text = self.ids[self.rng.usize(..self.ids.len())].replace('\u{fffd}', "");
         format!("{text}{}", self.count)
     }
 
-    pub(super) fn space(&mut self) -> &'static str {
+    pub(crate) fn space(&mut self) -> &'static str {
         self.one_of(&["", "", "", " ", "\n\t", "\r\n  "])
     }
 
     /// A string literal, each character escaped or not.
-    pub(super) fn text(&mut self, text: &str) -> String {
+    pub(crate) fn text(&mut self, text: &str) -> String {
         let mut literal = "\"".to_owned();
         for c in text.chars() {
             if matches!(c, '"' | '\\') || self.rng.u8(..4) == 0 {
@@ -56,7 +56,7 @@ impl Writer {
         literal + "\""
     }
 
-    pub(super) fn array(&mut self, items: &[String]) -> String {
+    pub(crate) fn array(&mut self, items: &[String]) -> String {
         let mut array = format!("[{}", self.space());
         for (n, item) in items.iter().enumerate() {
             array += if n > 0 { "," } else { "" };
@@ -66,7 +66,7 @@ impl Writer {
     }
 
     /// An object of these members in this order, between unknown and overridden ones.
-    pub(super) fn object(&mut self, members: &[(&str, String)]) -> String {
+    pub(crate) fn object(&mut self, members: &[(&str, String)]) -> String {
         let mut written = Vec::new();
         for (name, value) in members {
             if self.rng.u8(..6) == 0 {
