@@ -34,4 +34,5 @@ mod cases;
 mod crash;
 
 mod chaos;
+mod connections;
 mod khata;
