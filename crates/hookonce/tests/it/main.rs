@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
 
 mod bed;
+mod fuzz;
 mod meta;
 mod postgres;
 mod receiving;
