@@ -24,7 +24,7 @@ fail() {
 
 # The most files that the corpus of one target has, and the most bytes of one of them.
 most_files=70
-most_bytes=4096
+most_bytes=2048
 
 seconds=60
 minimise=
@@ -64,13 +64,8 @@ cargo fuzz build "${options[@]}"
 
 folder=target/fuzz
 mkdir -p "$folder"
-# The binary itself, since cargo would build anew when another job has asked for another profile.
-host=$(rustc -vV | sed -n 's/^host: //p')
-run() {
-    local target=$1
-    shift
-    "$folder/$host/release/$target" "$@"
-}
+# The binaries themselves: `cargo fuzz run` would look for what to build again and hides exit codes.
+programs=$folder/$(rustc -vV | sed -n 's/^host: //p')/release
 
 # The vectors: the requests, and the events beside them, which are JSON as well.
 vectors=$(mktemp -d)
@@ -82,15 +77,20 @@ for events in crates/hookonce/tests/it/*/*.events.json; do
     done
 done
 
-# Leaves as few inputs as cover what all of them cover.
+# Leaves as few inputs as cover what all of them cover and the vectors don't.
 choose_corpus() {
     local target=$1 chosen
     chosen=$(mktemp -d)
+    cp "$vectors"/* "$chosen"
     # Branches alone: how often each was taken would keep ten times the files.
-    run "$target" -merge=1 -use_counters=0 -max_len=$most_bytes -rss_limit_mb=4096 \
-        "$chosen" "fuzz/corpus/$target" "$folder/found/$target" "$vectors" >"$folder/$target.log" 2>&1
+    "$programs/$target" -set_cover_merge=1 -use_counters=0 -max_len=$most_bytes -rss_limit_mb=4096 \
+        "$chosen" "fuzz/corpus/$target" "$folder/found/$target" >"$folder/$target.merge.log" 2>&1
+    for vector in "$vectors"/*; do
+        rm "$chosen/$(basename "$vector")"
+    done
     find "fuzz/corpus/$target" -type f ! -name 'by_hand_*' ! -name 'found_*' -delete
-    find "$chosen" -type f -printf '%s %p\n' | sort -n | head -n $most_files | cut -d' ' -f2 |
+    # They were written in the order of how much each adds.
+    find "$chosen" -type f -printf '%T@ %p\n' | sort -n | head -n $most_files | cut -d' ' -f2 |
         while read -r file; do
             cp "$file" "fuzz/corpus/$target/"
         done
@@ -105,7 +105,7 @@ for target in "${targets[@]}"; do
     [[ ! -f fuzz/dictionaries/$target.dict ]] || dictionary=("-dict=fuzz/dictionaries/$target.dict")
     # It ends by itself; the time beyond is for an input that hangs and can't be stopped otherwise.
     status=0
-    timeout -k 10 $((seconds + 120)) "$folder/$host/release/$target" "${dictionary[@]}" \
+    timeout -k 10 $((seconds + 120)) "$programs/$target" "${dictionary[@]}" \
         -max_total_time="$seconds" -max_len=16384 -timeout=20 -rss_limit_mb=4096 \
         -print_final_stats=1 -artifact_prefix="$folder/broken/$target/" \
         "$folder/found/$target" "fuzz/corpus/$target" "$vectors" \

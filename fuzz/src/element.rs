@@ -22,8 +22,7 @@ pub fn element(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     check_readable(text, tree.ok());
     if let Ok(json) = json {
-        let end = text.floor_char_boundary(32);
-        let anywhere = ["/", &text[..end]].concat();
+        let anywhere: String = "/".chars().chain(text.chars().take(32)).collect();
         assert_eq!(pointer(text, &anywhere), json.pointer(&anywhere).map(Json::raw));
     }
 }
@@ -62,7 +61,8 @@ impl<'a> Walk<'a> {
             let tree = tree.map(|tree| tree.as_array().expect("it is an array"));
             assert!(tree.is_none_or(|tree| tree.len() == items.len()));
             for (index, item) in items.into_iter().enumerate() {
-                place.push_str(&format!("/{index}"));
+                place.push('/');
+                place.push_str(&index.to_string());
                 self.value(item, tree.map(|tree| &tree[index]), place);
                 place.truncate(above);
             }

@@ -12,8 +12,11 @@ mod request;
 pub use element::element;
 pub use meta::{meta_challenge, meta_parse, meta_signature};
 
+/// Panics where bytes are not as they must be.
+pub type Target = fn(&[u8]);
+
 /// Every target by its name, which its corpus has as well.
-pub const TARGETS: [(&str, fn(&[u8])); 4] = [
+pub const TARGETS: [(&str, Target); 4] = [
     ("element", element),
     ("meta_challenge", meta_challenge),
     ("meta_parse", meta_parse),

@@ -40,11 +40,13 @@ fn decode(text: &str) -> Option<String> {
         let digits = after.get(..2).filter(|pair| pair.iter().all(u8::is_ascii_hexdigit));
         let code = digits.and_then(|digits| std::str::from_utf8(digits).ok());
         let code = code.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        (rest, _) = match (first, code) {
-            (b'%', Some(code)) => (&after[2..], bytes.push(code)),
-            (b'+', _) => (after, bytes.push(b' ')),
-            _ => (after, bytes.push(*first)),
+        let (byte, length) = match (first, code) {
+            (b'%', Some(code)) => (code, 3),
+            (b'+', _) => (b' ', 1),
+            _ => (*first, 1),
         };
+        bytes.push(byte);
+        rest = &rest[length..];
     }
     String::from_utf8(bytes).ok()
 }

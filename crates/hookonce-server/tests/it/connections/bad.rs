@@ -124,8 +124,9 @@ async fn be(fault: Fault, at: &str, opened: &AtomicUsize) -> io::Result<()> {
 
 /// A head and half of its body, of a size that takes some memory.
 fn half_a_body() -> Vec<u8> {
-    let head = format!("{HEAD}content-length: 40000\r\n\r\n");
-    [head.as_bytes(), &[b' '; 20_000]].concat()
+    let mut half = format!("{HEAD}content-length: 40000\r\n\r\n").into_bytes();
+    half.resize(half.len() + 20_000, b' ');
+    half
 }
 
 /// Sends these bytes as slowly as it can, for as long as somebody takes them.
