@@ -115,6 +115,7 @@ trap 'rm -rf "$work"' EXIT
 export TMPDIR=$work
 
 step cargo fmt --all --check
+step cargo fmt --manifest-path fuzz/Cargo.toml --check
 step cargo clippy --workspace --all-targets --locked -- -D warnings
 step cargo fmt --manifest-path examples/rust-sqlx/Cargo.toml --check
 step cargo clippy --manifest-path examples/rust-sqlx/Cargo.toml --target-dir target/examples/rust-sqlx \

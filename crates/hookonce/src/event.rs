@@ -322,7 +322,10 @@ fn update_with_length(hash: &mut Sha256, bytes: &[u8]) {
 
 /// Keeps `text` where it is printable and no longer than `limit`, else takes its SHA-256.
 fn shorten(text: String, limit: usize) -> String {
-    let plain = text.len() <= limit && !text.chars().any(|c| c.is_control() || c == '\u{fffd}');
+    // Nearly all are, and need not be taken apart into characters.
+    let is_ascii = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    let odd = |c: char| c.is_control() || c == '\u{fffd}';
+    let plain = text.len() <= limit && (is_ascii || !text.chars().any(odd));
     if plain { text } else { format!("sha256:{}", hex::encode(Sha256::digest(text.as_bytes()))) }
 }
 

@@ -32,7 +32,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// How often a connection that waits for a place looks for one that has become idle.
 const PLACE_POLL: Duration = Duration::from_millis(10);
 
-/// How long a head may take before its connection counts as one that may be shed.
+/// How long a head or a body may take, and a connection may be idle, before it is among the first that
+/// are shed.
 const SPARED: Duration = Duration::from_secs(1);
 
 /// Limits of a listener.
@@ -185,23 +186,27 @@ impl Connections {
         }
     }
 
-    /// Tells the connection that makes place most cheaply to close: the one that was idle the
-    /// longest, and for `idle_least`; if none is idle, the one whose head has been trickling in the longest, since a
-    /// sender writes its head at once. A request that has arrived is never shed.
+    /// Tells the connection that makes place most cheaply to close: the one that was idle the longest,
+    /// if that is for more than a moment; else the one whose head or body has been trickling in the
+    /// longest, since a sender writes both at once; else the one that was idle the longest, for
+    /// `idle_least` at least. A request that has arrived is never shed.
     fn shed(&self, idle_least: Duration) {
         let spare = |activity: &&Arc<Activity>| {
             let (phase, age) = activity.phase();
             let class = match phase {
-                Phase::New | Phase::Idle if age >= idle_least => 1,
-                Phase::Head if age > SPARED => 0,
+                Phase::New | Phase::Idle if age > SPARED => 2,
+                Phase::Head if age > SPARED => 1,
+                Phase::Busy if age > SPARED && activity.awaits_body() => 1,
+                // Of a sender that posts all the time, which is to keep its connection before others.
+                Phase::New | Phase::Idle if age >= idle_least => 0,
                 _ => return None,
             };
             (activity.command() == Command::None).then_some((class, age))
         };
         let spares = self.activities.values().filter_map(|one| Some((spare(&one)?, one)));
         if let Some(((class, _), first)) = spares.max_by_key(|(rank, _)| *rank) {
-            // To a head that has begun, finishing would mean to wait for its end.
-            first.order(if class == 0 { Command::Drop } else { Command::Finish });
+            // To what has begun to arrive, finishing would mean to wait for its end.
+            first.order(if class == 1 { Command::Drop } else { Command::Finish });
             telemetry::connection_ended("shed");
         }
     }

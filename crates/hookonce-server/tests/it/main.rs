@@ -42,4 +42,5 @@ mod cases;
 mod crash;
 
 mod chaos;
+mod connections;
 mod khata;

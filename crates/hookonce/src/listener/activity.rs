@@ -45,6 +45,8 @@ pub(super) struct Activity {
     command: AtomicU8,
     /// The body of the request that is being answered has been read to its end.
     body_ended: AtomicBool,
+    /// More of that body is waited for.
+    body_awaited: AtomicBool,
     waker: AtomicWaker,
 }
 
@@ -56,6 +58,7 @@ impl Activity {
             head: AtomicU8::new(0),
             command: AtomicU8::new(0),
             body_ended: AtomicBool::new(false),
+            body_awaited: AtomicBool::new(false),
             waker: AtomicWaker::new(),
         };
         activity.enter(Phase::New);
@@ -70,6 +73,16 @@ impl Activity {
     /// Whether the body of the present request has been read to its end.
     pub(super) fn has_body_ended(&self) -> bool {
         self.body_ended.load(Ordering::Relaxed)
+    }
+
+    /// Notes whether more of the present request's body is waited for.
+    pub(super) fn set_body_awaited(&self, is_awaited: bool) {
+        self.body_awaited.store(is_awaited, Ordering::Relaxed);
+    }
+
+    /// Whether more of the present request's body is waited for, and nothing else.
+    pub(super) fn awaits_body(&self) -> bool {
+        self.body_awaited.load(Ordering::Relaxed)
     }
 
     /// The phase, and how long it has lasted.

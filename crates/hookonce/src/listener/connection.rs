@@ -98,10 +98,17 @@ async fn answer(
     Ok(answer)
 }
 
-/// A request's body, whose end is noted.
+/// A request's body, of which it is noted when it is waited for and when it has ended.
 struct Watched {
     body: Incoming,
     activity: Arc<Activity>,
+}
+
+impl Drop for Watched {
+    /// Whoever gives it up waits no longer.
+    fn drop(&mut self) {
+        self.activity.set_body_awaited(false);
+    }
 }
 
 impl HttpBody for Watched {
@@ -113,6 +120,7 @@ impl HttpBody for Watched {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let frame = Pin::new(&mut self.body).poll_frame(cx);
+        self.activity.set_body_awaited(frame.is_pending());
         if self.body.is_end_stream() || matches!(frame, Poll::Ready(None)) {
             self.activity.set_body_ended(true);
         }

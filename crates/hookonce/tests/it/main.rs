@@ -4,6 +4,7 @@
 
 mod bed;
 mod evolution;
+mod fuzz;
 mod generic;
 mod meta;
 mod postgres;

@@ -117,6 +117,48 @@ async fn at_the_limit_heads_that_trickle_in_make_place_before_their_time() {
     assert!(began.elapsed() < Duration::from_secs(5), "a head may take ten");
 }
 
+/// Fails when `shed` in `listener.rs` spares a body that is waited for.
+#[tokio::test]
+async fn at_the_limit_bodies_that_trickle_in_make_place_before_their_time() {
+    let server = listening(ListenerOptions { connections: 4, ..Default::default() }).await;
+    let mut slow = Vec::new();
+    for _ in 0..4 {
+        let mut client = server.connect().await;
+        let request = post("a body of which the end is missing");
+        client.send(&request[..request.len() - 1]).await;
+        slow.push(client);
+    }
+    let began = Instant::now();
+    assert_eq!(server.ask(post("a")).await.status, 200);
+    assert!(began.elapsed() < Duration::from_secs(5), "a body may take ten");
+}
+
+/// Fails when `shed` in `listener.rs` takes an idle connection before one that trickles, however
+/// shortly it has been idle.
+#[tokio::test]
+async fn at_the_limit_a_connection_in_use_outlives_those_that_trickle() {
+    let server = listening(ListenerOptions { connections: 4, ..Default::default() }).await;
+    let mut slow = Vec::new();
+    for _ in 0..3 {
+        let mut client = server.connect().await;
+        client.send("POST /webhooks/test HTTP/1.1\r\n").await;
+        slow.push(client);
+    }
+    let mut used = server.connect().await;
+    let began = Instant::now();
+    // Until a head may be shed.
+    while began.elapsed() < Duration::from_millis(1500) {
+        assert_eq!(used.ask(post("a")).await.status, 200);
+    }
+    let mut kept = Vec::new();
+    for _ in 0..3 {
+        let mut new = server.connect().await;
+        assert_eq!(new.ask(post("b")).await.status, 200);
+        kept.push(new);
+        assert_eq!(used.ask(post("c")).await.status, 200);
+    }
+}
+
 #[tokio::test]
 async fn a_flood_of_idle_connections_keeps_nobody_out() {
     let server = listening(ListenerOptions { connections: 8, ..Default::default() }).await;
