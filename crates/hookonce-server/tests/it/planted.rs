@@ -51,9 +51,11 @@ name = "refuses"
 steps = ["refuses"]
 "#;
 
+type Source = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
 /// A source of each scheme: its name, what its configuration adds, and headers that prove it if any
 /// simple one does.
-const SOURCES: [(&str, &str, &[(&str, &str)]); 9] = [
+const SOURCES: [Source; 9] = [
     ("meta", "verify_token = \"planted-verify-token\"", &[]),
     ("wasender", "", &[("X-Webhook-Signature", "planted-secret")]),
     ("twilio", "public_url = \"https://hooks.example.test/webhooks/twilio\"", &[]),

@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::sync::Once;
-use std::time::{SystemTime, UNIX_EPOCH};
 
+use hookonce::store::Clock;
 use serde_json::{Map, Value, json};
 
 use crate::cases::client::{Answer, request};
@@ -53,7 +53,7 @@ impl Unsigned {
         Self { by, source: "twilio", body, form: form.into(), id: String::new() }
     }
 
-    fn shown(&self, at: u64) -> Value {
+    fn shown(&self, at: i64) -> Value {
         let Self { by, body, form, id, .. } = self;
         json!({
             "by": by, "secret": SECRET, "body": body, "url": TWILIO, "form": form, "id": id, "at": at
@@ -110,7 +110,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// The headers that the libraries put on each of these.
-fn sign(requests: &[Unsigned], at: u64) -> Vec<Map<String, Value>> {
+fn sign(requests: &[Unsigned], at: i64) -> Vec<Map<String, Value>> {
     static MADE: Once = Once::new();
     MADE.call_once(|| {
         let made = Command::new(root().join("scripts/examples.sh")).output().unwrap();
@@ -145,8 +145,8 @@ fn post(stand: &Stand, unsigned: &Unsigned, headers: &Map<String, Value>, body: 
     stand.ask(request("POST", &path, all, body.as_bytes()))
 }
 
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
+fn now() -> i64 {
+    Clock::system().now().as_second()
 }
 
 #[test]
