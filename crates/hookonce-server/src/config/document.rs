@@ -118,7 +118,7 @@ impl Document {
                 self.note_missing(path, error.message());
                 return None;
             };
-            self.problem(&join(path, &name), error.message());
+            self.problem(&join(path, &name), wrong_value(&name, error.message()));
             table.remove(name.as_str());
         }
     }
@@ -276,6 +276,20 @@ pub(crate) fn nearest<'w>(given: &str, words: &[&'w str]) -> Option<&'w str> {
     let best = words.iter().min_by_key(distance)?;
     let limit = (best.len() / 3).max(1);
     (distance(&best) <= limit).then_some(*best)
+}
+
+/// What to say of a value that can't be what it is for: what the reader says, which quotes it, but for
+/// secrets.
+fn wrong_value(name: &str, message: &str) -> String {
+    const SECRET: [&str; 5] = ["secrets", "secret", "verify_token", "token", "password"];
+    if !SECRET.contains(&name) {
+        return message.to_owned();
+    }
+    let expected = message.rsplit_once("expected ").map_or("something else", |(_, what)| what);
+    format!(
+        "what is written there is not shown, and not {expected}; write a text in quotes, and \
+             several of them as `[\"…\", \"…\"]`"
+    )
 }
 
 /// What to say of a key that its section doesn't have.

@@ -39,7 +39,7 @@ pub(crate) struct SourceConfig {
     /// share a source and a secret can be rotated. Each is `env:NAME`, `file:PATH` or the secret
     /// itself. For `meta`: the App Secret; `wasender`: the webhook secret; `twilio`: the Auth Token;
     /// `waha`: the HMAC key; `evolution`: the `jwt_key`, or the value of the header.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "one_or_several")]
     pub(crate) secrets: Vec<String>,
     /// What event ids are computed from, beside the key; the source's name where it is not given.
     /// Sources of one scope share their events. Keep it when you rename a source.
@@ -62,6 +62,11 @@ pub(crate) struct SourceConfig {
     #[serde(skip)]
     #[schemars(skip)]
     pub(crate) own: SchemeConfig,
+}
+
+/// A list, or the one that it would have.
+fn one_or_several<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<Vec<String>, D::Error> {
+    Several::<String>::deserialize(reader).map(|several| several.0)
 }
 
 /// When a sender is answered 200.

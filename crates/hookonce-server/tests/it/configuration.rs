@@ -3,6 +3,7 @@
 mod admin;
 mod gateways;
 mod generic;
+mod hidden;
 mod network;
 
 use super::program::{Place, Said};

@@ -137,9 +137,14 @@ fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     if found.is_empty() { Err(said(&pem::Error::NoItemsFound, "certificate")) } else { Ok(found) }
 }
 
+/// What is wrong with a PEM text, in words of ours: the library's own quote the text, key and all.
 fn said(error: &pem::Error, what: &str) -> String {
-    match error {
-        pem::Error::NoItemsFound => format!("there is no {what} in it"),
-        error => error.to_string(),
-    }
+    let wrong = match error {
+        pem::Error::NoItemsFound => return format!("there is no {what} in it"),
+        pem::Error::MissingSectionEnd { .. } => "a `-----BEGIN …-----` has no line that ends it",
+        pem::Error::IllegalSectionStart { .. } => "a line that begins with `-----BEGIN` is broken",
+        pem::Error::Base64Decode(_) => "what stands between its lines is not base64",
+        _ => "it is broken",
+    };
+    format!("{wrong}; it must be PEM, with its line breaks")
 }

@@ -29,6 +29,9 @@ pub use rule::{Condition, Rule};
 pub use signing::{JwtSigning, Signing};
 pub use template::Template;
 
+/// The most rules: each may look at every element.
+const RULES_LIMIT: usize = 64;
+
 /// The longest challenge that is answered, in bytes.
 const CHALLENGE_LIMIT: usize = 1024;
 
@@ -79,6 +82,10 @@ impl Generic {
     /// Takes requests that `proof` proves in the way of `options`. Refuses secrets that can't be of
     /// this sender's, and such without a way to sign: nobody could ever be proven by them.
     pub fn new(options: GenericOptions, proof: Proof) -> Result<Self, Misspelt> {
+        // The last is what holds where none does.
+        if options.rules.len() > RULES_LIMIT + 1 {
+            return Err(Misspelt::new(format!("there are more than {RULES_LIMIT} rules")));
+        }
         if let Proof::Secrets(secrets) = &proof {
             let Some(signing) = &options.signing else {
                 return Err(Misspelt::new("there are secrets, and nothing says how they sign"));

@@ -1,6 +1,8 @@
 //! The way to the elements of a request, each exactly once.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashMap;
 
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
@@ -18,11 +20,21 @@ use super::{GenericOptions, Rule};
 pub(super) struct Tree<'a> {
     pub(super) json: Json<'a>,
     pub(super) object: Option<Object<'a>>,
+    /// What pointers of the configuration led to, by where they are kept: every element of a long
+    /// list may ask for the same value beside the list, and each time the way would be past it.
+    known: RefCell<HashMap<usize, Option<Json<'a>>>>,
 }
 
 impl<'a> Tree<'a> {
     pub(super) fn of(json: Json<'a>) -> Self {
-        Self { json, object: json.object() }
+        Self { json, object: json.object(), known: RefCell::default() }
+    }
+
+    /// What `pointer` leads to, looked for once.
+    pub(super) fn find_once(&self, pointer: &Pointer) -> Option<Json<'a>> {
+        let mut known = self.known.borrow_mut();
+        let at = std::ptr::from_ref(pointer).addr();
+        *known.entry(at).or_insert_with(|| pointer.find(self))
     }
 }
 

@@ -76,7 +76,7 @@ impl Part {
         let text = |place: &'v Lookup| -> Option<Cow<'v, str>> {
             match place {
                 Lookup::Element(pointer) => pointer.find(view.element).and_then(&read),
-                Lookup::Root(pointer) => pointer.find(view.root).and_then(&read),
+                Lookup::Root(pointer) => view.root.find_once(pointer).and_then(&read),
                 Lookup::Header(name) => header(view, name).map(Cow::Borrowed),
                 Lookup::Literal(text) => Some(Cow::Borrowed(text)),
                 Lookup::Digest => Some(Cow::Owned(view.digest())),

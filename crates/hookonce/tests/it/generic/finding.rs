@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use hookonce::scheme::generic::Rule;
+use hookonce::scheme::Proof;
+use hookonce::scheme::generic::{Generic, GenericOptions, Rule};
 
 use super::{events, open, pointers, rule};
 
@@ -149,4 +150,31 @@ fn a_place_holds_what_is_within_it() {
     let [outer, inner, other] = &pointers(&["/a", "/a/b", "/ab"])[..] else { panic!() };
     assert!(outer.holds(inner) && outer.holds(outer));
     assert!(!inner.holds(outer) && !outer.holds(other));
+}
+
+/// Without `known` of the tree each element goes all the way through the list that it stands in: a
+/// minute here, in place of a moment.
+#[test]
+fn what_stands_beside_a_long_list_is_looked_for_once() {
+    let scheme = open(
+        &["/data/items"],
+        vec![rule(&["root:/data/account", "/id"], &["root:/data/items/9999/id"])],
+    );
+    let items: Vec<_> = (0..10_000).map(|n| format!(r#"{{"id":{n}}}"#)).collect();
+    let body = format!(r#"{{"data":{{"items":[{}],"account":"a"}}}}"#, items.join(","));
+    let began = std::time::Instant::now();
+    let events = events(&scheme, &body);
+    let took = began.elapsed();
+    assert_eq!(events.len(), 10_000);
+    assert_eq!(events[7].key.as_str(), "a:7");
+    assert_eq!(events[7].kind.as_str(), "9999");
+    assert!(took.as_secs() < 10, "{took:?}");
+}
+
+#[test]
+fn rules_are_bounded_for_each_may_look_at_every_element() {
+    let rules = vec![rule(&["/id"], &["/type"]); 66];
+    let options = GenericOptions { rules, ..Default::default() };
+    let refused = Generic::new(options, Proof::Unverified).unwrap_err();
+    assert_eq!(refused.to_string(), "there are more than 64 rules");
 }

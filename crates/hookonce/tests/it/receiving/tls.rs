@@ -218,6 +218,30 @@ async fn what_cannot_be_used_changes_nothing_and_says_what_it_is() {
 }
 
 #[tokio::test]
+async fn a_key_that_is_broken_is_not_quoted() {
+    let authority = Authority::make("ours");
+    let good = plain(&authority);
+    let text = String::from_utf8(good.key.clone()).unwrap();
+    let secret = text.lines().nth(1).unwrap();
+    let cases = [
+        text.replace('\n', " "),
+        text.replace('\n', "\\n"),
+        text.replacen("-----\n", "----- ", 1),
+        text.replacen(secret, "!", 1),
+        text.replace("-----END", "-----"),
+    ];
+    // The library quotes bytes as numbers.
+    let numbers = format!("{:?}", &secret.as_bytes()[..8]).replace(['[', ']'], "");
+    for key in cases {
+        let options = TlsOptions { key: key.clone().into_bytes(), ..good.clone() };
+        let Err(error) = Tls::new(&options) else { panic!("it is taken: {key}") };
+        let said = format!("{error} {error:?}");
+        assert!(said.contains("it must be PEM"), "{said}");
+        assert!(!said.contains(&numbers) && !said.contains(&secret[..8]), "{said}");
+    }
+}
+
+#[tokio::test]
 async fn a_client_must_be_vouched_for_where_that_is_asked() {
     let (ours, theirs) = (Authority::make("ours"), Authority::make("theirs"));
     let memory: &'static Memory = Box::leak(Box::default());
