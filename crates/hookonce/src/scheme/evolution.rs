@@ -23,7 +23,7 @@ use super::{Origin, Proof, Request, Scheme, Secret, Signed, Unproven, Unsigned, 
 /// and sends it with each attempt, the last of which comes up to 29 minutes later; a refusal would be
 /// final, and the event lost.
 const LEEWAY: Leeway =
-    Leeway { early: SignedDuration::from_mins(5), late: SignedDuration::from_mins(20) };
+    Leeway { early: SignedDuration::from_mins(5), late: SignedDuration::from_mins(20), age: None };
 /// For how long a token of Evolution API's is good.
 const LIFETIME: SignedDuration = SignedDuration::from_mins(10);
 

@@ -32,6 +32,8 @@ pub(super) struct Leeway {
     pub(super) early: SignedDuration,
     /// How long after it ended it is still taken.
     pub(super) late: SignedDuration,
+    /// How long after it was made it is still taken, where that is bounded.
+    pub(super) age: Option<SignedDuration>,
 }
 
 impl Token {
@@ -64,7 +66,8 @@ impl Token {
     }
 
     /// Checks the times that it names, and says whether it names any. One that was made is good until
-    /// its end, or where that is missing for as long as it may be late. To be asked once it is proven.
+    /// its end, or where that is missing for as long as it may be late; where it may have an `age`, it
+    /// is good for no longer than that, whatever its end. To be asked once it is proven.
     pub(super) fn check(&self, now: Timestamp, leeway: Leeway) -> Result<bool, Unproven> {
         let claims = Json::read(&self.claims).ok().and_then(Json::object);
         let claims = claims.ok_or(Unproven::Malformed)?;
@@ -76,7 +79,8 @@ impl Token {
         let early =
             |at: Option<Timestamp>| at.is_some_and(|at| at.duration_since(now) > leeway.early);
         let late = ends.or(made).is_some_and(|at| now.duration_since(at) > leeway.late);
-        if early(made) || early(begins) || late {
+        let old = made.zip(leeway.age).is_some_and(|(at, age)| now.duration_since(at) > age);
+        if early(made) || early(begins) || late || old {
             return Err(Unproven::Untimely);
         }
         Ok(made.is_some() || ends.is_some())
@@ -101,8 +105,11 @@ pub(super) fn sign(claims: Map<String, Value>, key: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    const LEEWAY: Leeway =
-        Leeway { early: SignedDuration::from_secs(60), late: SignedDuration::from_secs(120) };
+    const LEEWAY: Leeway = Leeway {
+        early: SignedDuration::from_secs(60),
+        late: SignedDuration::from_secs(120),
+        age: None,
+    };
 
     fn token(header: &str, claims: &str) -> String {
         let signed = [header, claims].map(|part| URL_SAFE_NO_PAD.encode(part)).join(".");
