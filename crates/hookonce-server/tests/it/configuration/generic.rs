@@ -122,7 +122,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     ),
     (".{body}", "", "11: sources.shop.signature.template: `{timestamp}` has no body in it"),
     ("{body}", "{body", "11: sources.shop.signature.template: a `{` of"),
-    ("{body}", "{body}{url}", "2: sources.shop: without `public_url` nothing can be proven"),
+    ("{body}", "{body}{url}", "1: sources.shop: without `public_url` nothing can be proven"),
     (
         "timestamp_header = \"X-Time\"\n",
         "",
