@@ -8,7 +8,7 @@ use serde_json::Map;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-use super::super::jwt::{self, Leeway, Token};
+use super::super::jwt::{self, Age, Leeway, Token};
 use super::super::{Proof, Request, Secret, Unproven, Unsigned, Verified};
 use super::mac::HmacSigning;
 use super::{Misspelt, Part};
@@ -148,7 +148,8 @@ impl JwtSigning {
             }
         }
         let tolerance = self.tolerance.unwrap_or(LEEWAY);
-        let leeway = Leeway { early: tolerance, late: tolerance, age: self.tolerance };
+        let age = self.tolerance.map_or(Age::WithoutEnd(LEEWAY), Age::Always);
+        let leeway = Leeway { early: tolerance, late: tolerance, age };
         let has_time = token.check(request.received_at, leeway)?;
         if self.tolerance.is_some() && !has_time { Err(Unproven::Untimely) } else { Ok(()) }
     }

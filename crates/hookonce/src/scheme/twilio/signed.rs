@@ -41,7 +41,7 @@ impl SignedText {
             })
         };
         !NO_MESSAGE.iter().any(|name| self.has(name))
-            && ["MessageStatus", "SmsStatus"].iter().all(|name| came_in(name))
+            && ["MessageStatus", "SmsStatus"].iter().all(came_in)
     }
 
     /// Whether this can be read in it.
