@@ -134,15 +134,18 @@ impl<'a> Json<'a> {
         if steps.next() != Some("") {
             return None;
         }
-        steps.try_fold(self, |value, step| {
-            if value.is_array() {
-                let canonical = step == "0" || !step.starts_with(['0', '+']);
-                let index: usize = step.parse().ok().filter(|_| canonical)?;
-                value.items().nth(index)
-            } else {
-                value.get(&step.replace("~1", "/").replace("~0", "~"))
-            }
-        })
+        steps.try_fold(self, |value, step| value.step(&step.replace("~1", "/").replace("~0", "~")))
+    }
+
+    /// One step of a JSON pointer: to the member of this name, or to the item of an array that has
+    /// this number.
+    pub(crate) fn step(self, name: &str) -> Option<Json<'a>> {
+        if !self.is_array() {
+            return self.get(name);
+        }
+        let canonical = name == "0" || !name.starts_with(['0', '+']);
+        let index: usize = name.parse().ok().filter(|_| canonical)?;
+        self.items().nth(index)
     }
 }
 

@@ -18,6 +18,7 @@ mod planted;
 mod senders;
 mod wasender;
 
+mod forwarded;
 mod gateways;
 
 mod postgres;

@@ -180,3 +180,71 @@ fn a_preset_is_what_its_page_shows_and_does_the_same_written_out() {
         }
     }
 }
+
+/// What `body` becomes in the first source of that name on a page.
+fn events_of(page: &str, name: &str, body: &str) -> Vec<Value> {
+    let text = std::fs::read_to_string(root().join(format!("docs/schemes/{page}.md"))).unwrap();
+    let head = format!("[sources.{name}]");
+    let source = sources(&text).into_iter().find(|source| source.toml.contains(&head)).unwrap();
+    let place = place(&source.toml);
+    place.write("body", body);
+    let shown = run(&place, &["check", "--json", "--sample", "body", "--source", name]);
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    shown["events"].as_array().unwrap().clone()
+}
+
+#[test]
+fn all_variants_of_an_event_of_wati_are_one_event() {
+    const NAME: &str = "wati-3f9c2b7e51d04a86";
+    for (word, owner, key) in [
+        ("message", false, "message:wamid.A"),
+        ("message", true, "echo:wamid.A"),
+        ("templateMessageSent", true, "status:wamid.A:sent"),
+        ("sentMessageDELIVERED", true, "status:wamid.A:delivered"),
+        ("sentMessageREAD", true, "status:wamid.A:read"),
+        ("sentMessageREPLIED", true, "status:wamid.A:replied"),
+        ("templateMessageFailed", true, "status:wamid.A:failed"),
+    ] {
+        for (n, variant) in ["", "_v2", "_bsuid", "_v2_bsuid", "_bsuid_v2"].iter().enumerate() {
+            let body = serde_json::json!({
+                "id": n, "eventType": format!("{word}{variant}"), "owner": owner, "type": "text",
+                "whatsappMessageId": "wamid.A", "localMessageId": format!("l{n}"), "waId": "1",
+            });
+            let found = events_of("more", NAME, &body.to_string());
+            assert_eq!((found.len(), found[0]["key"].as_str()), (1, Some(key)), "{word}{variant}");
+        }
+    }
+}
+
+#[test]
+fn one_broken_element_of_twenty_is_dead_and_nineteen_are_handled() {
+    for (page, name, list, id) in [
+        ("whapi", "whapi", "messages", "id"),
+        ("whapi", "whapi", "statuses", "id"),
+        ("whapi", "whapi", "calls", "id"),
+        ("more", "infobip", "results", "messageId"),
+    ] {
+        let element = |n: usize| {
+            let mut element = serde_json::json!({ "status": "read", "type": "text" });
+            element[id] = format!("A{n}").into();
+            element
+        };
+        let mut without = element(7);
+        without.as_object_mut().unwrap().remove(id);
+        let dead = "element is not an object";
+        let broken = [(7.into(), Some(dead)), (Value::Null, Some(dead)), (without, None)];
+        for (broken, why) in broken {
+            let elements: Vec<_> =
+                (0..20).map(|n| if n == 7 { broken.clone() } else { element(n) }).collect();
+            let mut body = serde_json::json!({ "channel_id": "CH1", "event": { "event": "post" } });
+            body[list] = elements.into();
+            let found = events_of(page, name, &body.to_string());
+            assert_eq!(found.len(), 20, "{name} {list}");
+            for (n, event) in found.iter().enumerate() {
+                let right = if n == 7 { (why, true) } else { (None, false) };
+                let is = (event["unreadable"].as_str(), event["weak_key"] == true);
+                assert_eq!(is, right, "{name} {list} {broken} {n}");
+            }
+        }
+    }
+}

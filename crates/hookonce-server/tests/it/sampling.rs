@@ -148,6 +148,10 @@ fn headers_say_whether_the_sender_would_be_proven_and_by_which_secret() {
         said.stderr
     );
     said.ok();
+    let arguments = ["check", "--json", "--sample", "body.json", "--source", "shop"];
+    let json = [&arguments[..], &["--header", "Authorization: Bearer b"]].concat();
+    let shown: Value = serde_json::from_str(&place.run(&json).ok()).unwrap();
+    assert_eq!(shown["proof"]["secret"], 2);
     let said = sample("shop", "Authorization: Bearer c");
     assert!(said.stderr.contains("not proven: signature_wrong; it would be answered 401"));
     said.ok();

@@ -15,15 +15,18 @@ use serde_json::Map;
 
 use crate::event::NewEvent;
 
-use super::jwt::{self, Leeway, Token};
+use super::jwt::{self, Age, Leeway, Token};
 use super::redact::{cut_off, letters, redact, redact_where};
 use super::{Origin, Proof, Request, Scheme, Secret, Signed, Unproven, Unsigned, Verified, cut};
 
 /// How far the times of a token may be from ours. Evolution API makes one that is good for 10 minutes
 /// and sends it with each attempt, the last of which comes up to 29 minutes later; a refusal would be
 /// final, and the event lost.
-const LEEWAY: Leeway =
-    Leeway { early: SignedDuration::from_mins(5), late: SignedDuration::from_mins(20) };
+const LEEWAY: Leeway = Leeway {
+    early: SignedDuration::from_mins(5),
+    late: SignedDuration::from_mins(20),
+    age: Age::Any,
+};
 /// For how long a token of Evolution API's is good.
 const LIFETIME: SignedDuration = SignedDuration::from_mins(10);
 

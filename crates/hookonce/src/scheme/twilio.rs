@@ -7,6 +7,7 @@
 mod address;
 mod family;
 mod form;
+mod signed;
 mod stream;
 
 use base64::Engine as _;
@@ -21,6 +22,7 @@ use super::identity::Identity;
 use super::signature::Hash;
 use super::{Answer, Origin, Proof, Request, Scheme, Signed, Unproven, Unsigned, Verified};
 use form::Form;
+use signed::SignedText;
 
 const SIGNATURE: &str = "X-Twilio-Signature";
 
@@ -97,8 +99,10 @@ impl Scheme for Twilio {
             let identity = Identity::unreadable("more than 20000 parameters");
             return vec![whole.of_text(text, FORM, identity)];
         };
-        let (identity, digest) = family::identify(&form);
-        let event = whole.of_text(text, FORM, identity);
+        let signed = SignedText::of(verified.request().query(), &form.signed());
+        let (identity, digest) = family::identify(&form, &signed);
+        // The hash is of what is signed, so that no other cut of it is another event.
+        let event = Whole::new(&signed.same(), origin).of_text(text, FORM, identity);
         vec![NewEvent { digest: digest.unwrap_or(event.digest), ..event }]
     }
 

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where its own input is wrong")]
 
+mod conversation;
+mod cut;
 mod hostile;
 mod signed;
 

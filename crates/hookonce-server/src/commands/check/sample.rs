@@ -64,7 +64,7 @@ struct Becomes {
 #[derive(Serialize)]
 struct Proof {
     proven: bool,
-    /// Which of the source's secrets matched, from 0.
+    /// Which of the source's secrets matched, from 1.
     secret: Option<usize>,
     reason: Option<String>,
 }
@@ -73,7 +73,10 @@ struct Proof {
 fn proof(config: &Config, name: &str, source: &SourceConfig, request: Request) -> Option<Proof> {
     let refused = |reason| Some(Proof { proven: false, secret: None, reason: Some(reason) });
     match wiring::scheme(config, name, source).map(|scheme| scheme.verify(request)) {
-        Ok(Ok(verified)) => Some(Proof { proven: true, secret: verified.secret, reason: None }),
+        Ok(Ok(verified)) => {
+            let secret = verified.secret.map(|n| n + 1);
+            Some(Proof { proven: true, secret, reason: None })
+        }
         Ok(Err(Unproven::Missing)) => None,
         Ok(Err(reason)) => refused(reason.as_str().to_owned()),
         Err(error) => refused(format!("{error:#}")),
@@ -110,7 +113,7 @@ fn becomes(
 fn tell(becomes: &Becomes, proof: Option<&Proof>) -> anyhow::Result<()> {
     match proof {
         Some(Proof { secret: Some(n), .. }) => {
-            out::remark(&format!("the sender is proven, by secret {} of the source", n + 1));
+            out::remark(&format!("the sender is proven, by secret {n} of the source"));
         }
         Some(Proof { proven: false, reason: Some(reason), .. }) => {
             out::remark(&format!("the sender is not proven: {reason}; it would be answered 401"));

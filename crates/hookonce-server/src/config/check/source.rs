@@ -132,19 +132,21 @@ fn check_evolution(
         }
     }
     if !unverified {
-        let message = "nothing signs the body of Evolution API's requests: who sees one can send \
-                       others. Let it come by HTTPS, and change the secret like a password";
-        document.warn(path, message);
+        warn_of_unsigned(document, path);
     }
 }
 
 fn check_wasender(document: &mut Document, path: &str, source: &SourceConfig) {
     if !source.unverified {
-        let message = "WASenderApi sends the secret itself in `X-Webhook-Signature`, and nothing \
-                       signs the body: whoever sees one request can make up others; give it an \
-                       HTTPS address only, and change the secret as you would a password";
-        document.warn(path, message);
+        warn_of_unsigned(document, path);
     }
+}
+
+/// Says of a source what the proof of its sender doesn't cover.
+fn warn_of_unsigned(document: &mut Document, path: &str) {
+    let message = "nothing signs the body of its requests: whoever sees one can make up others. Let \
+                   it come by HTTPS only, and change the secret as you would a password";
+    document.warn(path, message);
 }
 
 fn check_meta(document: &mut Document, path: &str, meta: &MetaConfig) {

@@ -37,7 +37,8 @@ pub(crate) struct SignatureConfig {
     /// What stands in front of that time, where it stands among others in its header.
     pub(crate) timestamp_prefix: Option<String>,
     /// How far the signed time may be from ours, either way; also for `jwt`, whose tokens must then
-    /// have one (without it, the times they have may be off by `5m`).
+    /// have one, and whose `iat` must be within it even where an `exp` is later (without it, the times
+    /// they have may be off by `5m`, and an `iat` as old as its `exp` allows).
     #[schemars(with = "Option<String>")]
     pub(crate) tolerance: Option<Period>,
     /// What may stand in front of a secret and is no part of it.

@@ -66,9 +66,30 @@ fn what_is_wrong_is_named_with_the_way_out() {
 }
 
 #[test]
-fn that_nothing_signs_the_body_is_said_of_evolution_alone() {
-    let said = |keys: &str| check(keys).stderr.contains("nothing signs the body");
-    assert!(said("scheme = \"evolution\"\nsecrets = [\"x\"]"));
-    assert!(!said("scheme = \"evolution\"\nunverified = true"));
+fn that_nothing_signs_the_body_is_said_wherever_it_is_so() {
+    let said = |keys: &str| check(keys).stderr.contains("nothing signs the body of its requests");
+    let generic = |signature: &str| {
+        format!(
+            "scheme = \"generic\"\nkey = \"/id\"\nsecrets = [\"x:y\"]\nsignature = {{ {signature} }}"
+        )
+    };
+    for scheme in ["evolution", "wasender", "gupshup", "whapi"] {
+        assert!(said(&format!("scheme = \"{scheme}\"\nsecrets = [\"x\"]")), "{scheme}");
+        assert!(!said(&format!("scheme = \"{scheme}\"\nunverified = true")), "{scheme}");
+    }
+    for signature in [
+        "type = \"bearer\"",
+        "type = \"basic\"",
+        "type = \"header\", header = \"x-token\"",
+        "type = \"jwt\"",
+    ] {
+        assert!(said(&generic(signature)), "{signature}");
+    }
+    for signature in
+        ["type = \"hmac\", header = \"x-sig\"", "type = \"jwt\", body_claim = \"payload_hash\""]
+    {
+        assert!(!said(&generic(signature)), "{signature}");
+    }
     assert!(!said("scheme = \"waha\"\nsecrets = [\"x\"]"));
+    assert!(!said("scheme = \"stripe\"\nsecrets = [\"whsec_x\"]"));
 }

@@ -32,20 +32,10 @@ impl Pointer {
         let [first, rest @ ..] = &self.names[..] else { return Some(tree.json) };
         let start = match &tree.object {
             Some(object) => object.get(first)?,
-            None => step(tree.json, first)?,
+            None => tree.json.step(first)?,
         };
-        rest.iter().try_fold(start, |value, name| step(value, name))
+        rest.iter().try_fold(start, |value, name| value.step(name))
     }
-}
-
-/// One step: to a member of this name, or to the item of an array that has this number.
-fn step<'a>(value: Json<'a>, name: &str) -> Option<Json<'a>> {
-    if !value.is_array() {
-        return value.get(name);
-    }
-    let canonical = name == "0" || !name.starts_with(['0', '+']);
-    let index: usize = name.parse().ok().filter(|_| canonical)?;
-    value.items().nth(index)
 }
 
 impl FromStr for Pointer {

@@ -8,7 +8,7 @@ use serde_json::Map;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-use super::super::jwt::{self, Leeway, Token};
+use super::super::jwt::{self, Age, Leeway, Token};
 use super::super::{Proof, Request, Secret, Unproven, Unsigned, Verified};
 use super::mac::HmacSigning;
 use super::{Misspelt, Part};
@@ -43,7 +43,8 @@ pub struct JwtSigning {
     /// The claim that has the SHA-256 of the body, in hex digits. Where it is named, every token must
     /// have it.
     pub body_claim: Option<String>,
-    /// How far the token's times may be from ours. Where it is given, a token must have one.
+    /// How far the token's times may be from ours. Where it is given, a token must have one, and one
+    /// that says when it was made is taken for this long, whatever its end.
     pub tolerance: Option<SignedDuration>,
 }
 
@@ -62,18 +63,27 @@ impl Signing {
         }
     }
 
+    /// Whether the body is proven to be the sender's.
+    pub fn covers_body(&self) -> bool {
+        match self {
+            // No template is without it.
+            Self::Hmac(_) => true,
+            Self::Jwt(jwt) => jwt.body_claim.is_some(),
+            Self::Header { .. } | Self::Bearer | Self::Basic => false,
+        }
+    }
+
     /// Whether whatever `part` may be taken from is proven to be the sender's.
     pub fn covers(&self, part: &Part) -> bool {
-        let (body, header): (bool, &dyn Fn(&str) -> bool) = match self {
-            Self::Hmac(hmac) => (true, &|name| {
+        let header: &dyn Fn(&str) -> bool = match self {
+            Self::Hmac(hmac) => &|name| {
                 let place = hmac.timestamp.as_ref().filter(|_| hmac.template.has_timestamp());
                 hmac.template.has_header(name)
                     || place.is_some_and(|place| place.header == name && place.prefix.is_empty())
-            }),
-            Self::Jwt(jwt) => (jwt.body_claim.is_some(), &|_| false),
-            Self::Header { .. } | Self::Bearer | Self::Basic => (false, &|_| false),
+            },
+            Self::Jwt(_) | Self::Header { .. } | Self::Bearer | Self::Basic => &|_| false,
         };
-        (body || !part.needs_body()) && part.headers().all(header)
+        (self.covers_body() || !part.needs_body()) && part.headers().all(header)
     }
 
     pub(super) fn verify(
@@ -138,7 +148,8 @@ impl JwtSigning {
             }
         }
         let tolerance = self.tolerance.unwrap_or(LEEWAY);
-        let leeway = Leeway { early: tolerance, late: tolerance };
+        let age = self.tolerance.map_or(Age::WithoutEnd(LEEWAY), Age::Always);
+        let leeway = Leeway { early: tolerance, late: tolerance, age };
         let has_time = token.check(request.received_at, leeway)?;
         if self.tolerance.is_some() && !has_time { Err(Unproven::Untimely) } else { Ok(()) }
     }

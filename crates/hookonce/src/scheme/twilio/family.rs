@@ -8,6 +8,10 @@ use crate::event::{Key, Kind, Lane, Priority};
 
 use super::super::identity::Identity;
 use super::form::Form;
+use super::signed::SignedText;
+
+/// The names that a message's id may have.
+const MESSAGE_SIDS: [&str; 3] = ["MessageSid", "SmsMessageSid", "SmsSid"];
 
 /// How the names of those parameters begin that are what a message or its status says. Twilio adds
 /// others without notice, and some, such as the error of an earlier attempt, only to a copy.
@@ -29,45 +33,75 @@ const CONTENT: [&str; 14] = [
 ];
 
 /// Parameters with the time of what they are about.
-const TIMES: [&[u8]; 3] = [b"DateCreated", b"DateUpdated", b"Timestamp"];
+const TIMES: [&str; 3] = ["DateCreated", "DateUpdated", "Timestamp"];
 
-/// What this form is, and the digest of what it says where its key isn't a hash.
-pub(super) fn identify(form: &Form<'_>) -> (Identity, Option<[u8; 32]>) {
-    let sid = form.first_text(&["MessageSid", "SmsMessageSid", "SmsSid"]);
-    let status = form.text("MessageStatus").or_else(|| sent_status(form));
-    if let Some(status) = status {
-        let key = sid.map(|sid| Key::of(&["status", &sid, &status]));
+/// What this form is, and the digest of what it says where its key isn't a hash. A key that another
+/// cut of the same signed text could have is a hash, so that no captured request becomes a message
+/// that Twilio never sent.
+pub(super) fn identify(form: &Form<'_>, signed: &SignedText) -> (Identity, Option<[u8; 32]>) {
+    let sid = form.first_text(&MESSAGE_SIDS);
+    let key_sid = sid.as_deref().filter(|sid| signed.names_only(sid, &MESSAGE_SIDS));
+    if let Some(status) = sent_status(form) {
+        let key = key_sid.map(|sid| Key::of(&["status", sid, &status]));
         let kind = Kind::of("status", Some(&status));
         return (Identity { key, ..Identity::hashed(kind) }, Some(form.digest(is_content)));
     }
     // Before messages: what happens to a message of a conversation has the message's id.
     if let Some(name) = form.text("EventType") {
-        return (hashed(form, Kind::of("event", Some(&name))), None);
+        let identity = hashed(signed, Kind::of("event", Some(&name)));
+        let digest = form.digest(|name| name != b"RetryCount");
+        return (Identity { key: conversation(form, &name), ..identity }, Some(digest));
     }
-    if let Some(sid) = sid {
+    if sid.is_some() {
         let counts = |name: &[u8]| is_content(name) && !name.starts_with(b"Error");
-        return (message(form, &sid), Some(form.digest(counts)));
+        let key = key_sid.filter(|_| signed.is_message());
+        let key = key.map(|sid| Key::of(&["message", sid]));
+        return (Identity { key, ..message(form) }, Some(form.digest(counts)));
     }
     match form.text("CallSid") {
-        Some(sid) => (call(form, &sid), Some(form.digest(|_| true))),
-        None => (hashed(form, Kind::of("unknown", Some("request"))), None),
+        Some(sid) => {
+            let mut call = call(form, &sid);
+            call.key = call.key.filter(|_| signed.names_only(&sid, &["CallSid"]));
+            (call, Some(form.digest(|_| true)))
+        }
+        None => (hashed(signed, Kind::of("unknown", Some("request"))), None),
     }
 }
 
-/// The older name of a status; a message that came in has one as well.
+/// The status of what was sent, by its name or the older one; a message that came in may have one as
+/// well.
 fn sent_status<'f>(form: &'f Form<'_>) -> Option<Cow<'f, str>> {
-    form.text("SmsStatus").filter(|status| !matches!(&**status, "received" | "receiving"))
+    let came_in = |status: &str| {
+        ["received", "receiving"].iter().any(|word| word.eq_ignore_ascii_case(status))
+    };
+    match form.text("MessageStatus") {
+        Some(status) if came_in(&status) && form.has("Body") => None,
+        Some(status) => Some(status),
+        None => form.text("SmsStatus").filter(|status| !came_in(status)),
+    }
 }
 
-fn message(form: &Form<'_>, sid: &str) -> Identity {
+/// The key of an event of a conversation that says what it is about and when.
+fn conversation(form: &Form<'_>, name: &str) -> Option<Key> {
+    let about = ["MessageSid", "ConversationSid", "ParticipantSid"].map(|name| form.text(name));
+    let at = form.first_text(&["DateUpdated", "DateCreated"])?;
+    about.iter().any(Option::is_some).then_some(())?;
+    // A message has a status for each of those whom it went to.
+    let status = form.text("Status");
+    let mut parts = vec!["event", name];
+    parts.extend(about.iter().chain([&status]).map(|part| part.as_deref().unwrap_or("-")));
+    parts.push(&at);
+    Some(Key::of(&parts))
+}
+
+fn message(form: &Form<'_>) -> Identity {
     let media = form.text("NumMedia").is_some_and(|n| n.parse::<u32>().is_ok_and(|n| n > 0));
     let plain = if media { "media" } else { "text" };
     let word = form.text("MessageType").unwrap_or(Cow::Borrowed(plain));
-    let key = Key::of(&["message", sid]);
     Identity {
         lane: lane(form.text("To"), form.text("From")),
         priority: Priority::Urgent,
-        ..Identity::known(Kind::of("message", Some(&word)), key)
+        ..Identity::hashed(Kind::of("message", Some(&word)))
     }
 }
 
@@ -91,8 +125,8 @@ fn call(form: &Form<'_>, sid: &str) -> Identity {
 }
 
 /// An event without an id. Equal ones are told apart by the minute where they have no time.
-fn hashed(form: &Form<'_>, kind: Kind) -> Identity {
-    let recurs = !form.names().any(|name| TIMES.contains(&name));
+fn hashed(signed: &SignedText, kind: Kind) -> Identity {
+    let recurs = !TIMES.iter().any(|name| signed.has(name));
     Identity { recurs, ..Identity::hashed(kind) }
 }
 

@@ -55,9 +55,9 @@ impl<'a> Form<'a> {
         hash.finalize().into()
     }
 
-    /// The names, in order.
-    pub(super) fn names(&self) -> impl Iterator<Item = &[u8]> {
-        self.0.iter().map(|(name, _)| &**name)
+    /// Whether there is a parameter of this name, be it empty.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(other, _)| &**other == name.as_bytes())
     }
 
     /// The value of a parameter as text, escaped where it is none; of a repeated one the last. `None`

@@ -55,6 +55,27 @@ proptest! {
     }
 }
 
+#[test]
+fn one_broken_element_of_twenty_is_dead_and_nineteen_are_handled() {
+    let scheme = open(&["/messages"], vec![rule(&["/id"], &["/type"])]);
+    for (broken, why) in [
+        ("7", Some("element is not an object")),
+        ("null", Some("element is not an object")),
+        // Readable, and known by a hash.
+        (r#"{"type":"a"}"#, None),
+    ] {
+        let mut elements: Vec<_> =
+            (0..20).map(|n| format!(r#"{{"id":"{n}","type":"a"}}"#)).collect();
+        elements[7] = broken.to_owned();
+        let found = events(&scheme, &format!(r#"{{"messages":[{}]}}"#, elements.join(",")));
+        assert_eq!(found.len(), 20);
+        for (n, event) in found.iter().enumerate() {
+            let right = if n == 7 { (why, true) } else { (None, false) };
+            assert_eq!((event.unreadable, event.weak_key), right, "{broken} {n}");
+        }
+    }
+}
+
 /// An element, and the key that it must have; `None` for a hash.
 #[derive(Debug, Clone)]
 struct Element {

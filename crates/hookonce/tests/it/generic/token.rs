@@ -28,7 +28,8 @@ fn said(scheme: &Generic, name: &str, value: &str) -> Result<Option<usize>, Unpr
 fn bearer(at: i64, claims: &[(&str, String)]) -> String {
     let mut said = serde_json::json!({ "iat": at });
     for (name, text) in claims {
-        said[*name] = text.as_str().into();
+        let number = (*name == "exp").then(|| text.parse::<i64>().unwrap().into());
+        said[*name] = number.unwrap_or_else(|| text.as_str().into());
     }
     let parts = [r#"{"alg":"HS256"}"#.to_owned(), said.to_string()];
     let signed = parts.map(|part| URL_SAFE_NO_PAD.encode(part)).join(".");
@@ -95,6 +96,19 @@ fn a_token_of_another_time_is_untimely() {
     for at in [AT - 61, AT + 61] {
         assert_eq!(said(&strict, "Authorization", &made(at)), Err(Unproven::Untimely), "{at}");
     }
+}
+
+#[test]
+fn a_token_of_long_ago_is_untimely_whatever_its_end_where_there_is_a_tolerance() {
+    let tolerance = Some(SignedDuration::from_secs(300));
+    let strict = scheme(Signing::Jwt(JwtSigning { body_claim: None, tolerance }), &["key"]);
+    let open = scheme(Signing::Jwt(JwtSigning::default()), &["key"]);
+    let made = |at: i64| bearer(at, &[("exp", "4102444800".into())]);
+    assert_eq!(said(&strict, "Authorization", &made(AT - 300)), Ok(Some(0)));
+    let year = made(AT - 365 * 24 * 3600);
+    assert_eq!(said(&strict, "Authorization", &year), Err(Unproven::Untimely));
+    assert_eq!(said(&strict, "Authorization", &made(AT - 301)), Err(Unproven::Untimely));
+    assert_eq!(said(&open, "Authorization", &year), Ok(Some(0)));
 }
 
 #[test]

@@ -39,6 +39,24 @@ proptest! {
 }
 
 #[test]
+fn one_broken_item_of_twenty_is_dead_and_nineteen_are_handled() {
+    for broken in ["7", "null", "\"x\"", "[]"] {
+        let mut items: Vec<_> =
+            (0..20).map(|n| format!("{{\"id\":\"EZ{n}\",\"type\":\"a\"}}")).collect();
+        items[7] = broken.to_owned();
+        let found = events(format!("[{}]", items.join(",")).as_bytes());
+        assert_eq!(found.len(), 20);
+        for (n, event) in found.iter().enumerate() {
+            let why = (n == 7).then_some("element is not an object");
+            assert_eq!((event.unreadable, event.weak_key), (why, n == 7), "{broken} {n}");
+        }
+    }
+    let without = events(br#"[{"id":"EZ1","type":"a"},{"type":"a"}]"#);
+    assert_eq!(without.iter().map(|event| event.weak_key).collect::<Vec<_>>(), [false, true]);
+    assert!(without.iter().all(|event| event.unreadable.is_none()));
+}
+
+#[test]
 fn items_without_id_are_different_events() {
     let found = events(br#"[{"type":"a"},{"type":"a"}]"#);
     assert_ne!(found[0].key, found[1].key);
@@ -66,6 +84,6 @@ fn a_value_that_is_no_text_makes_no_two_events_one() {
     let hash = RequestHash::of(none.as_bytes());
     // Without a time in it, it may come again.
     assert_ne!(key(none), Key::hash(&hash, ""));
-    let dated = "DateCreated=1&EventType=x";
-    assert_eq!(key(dated), Key::hash(&RequestHash::of(dated.as_bytes()), ""));
+    let dated = "DateCreated=1&EventType=x&RetryCount=2";
+    assert_eq!(key(dated), Key::hash(&RequestHash::of(b"DateCreated1EventTypex"), ""));
 }

@@ -8,6 +8,7 @@ use super::super::super::source::{
 };
 use super::super::Config;
 use super::super::above_zero;
+use super::warn_of_unsigned;
 
 /// Checks that a secret that is at hand can be one of the sender's.
 pub(super) fn secret(
@@ -31,6 +32,9 @@ pub(super) fn check(
     own: &GenericConfig,
 ) {
     let signing = check_signature(document, path, source, own);
+    if !source.unverified && signing.as_ref().is_some_and(|signing| !signing.covers_body()) {
+        warn_of_unsigned(document, path);
+    }
     check_places(document, path, own);
     check_rules(document, path, own);
     if let Some(retries) = own.retries {
