@@ -291,8 +291,8 @@ fn container_end(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// Where the string ends that starts with the quote at `start`.
-fn string_end(bytes: &[u8], start: usize) -> usize {
+/// Where the string ends that starts with the quote at `start`; all of `bytes`, if it doesn't.
+pub(crate) fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(rest) = bytes.get(at..) {
         at += plain_bytes(rest);

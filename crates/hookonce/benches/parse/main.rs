@@ -1,4 +1,4 @@
-//! How fast requests are proven and cut: `cargo bench -p hookonce --bench parse [-- SCHEME…]`.
+//! How fast requests are proven and cut: `cargo bench -p hookonce --bench parse [-- SCHEME… [TIMES]]`.
 //!
 //! Prints for each scheme the bytes and the requests a second that one core verifies and parses, of a
 //! small body and of a full batch. Nothing is received, routed or stored. `cargo test` does each once,
@@ -11,13 +11,15 @@ mod bodies;
 #[path = "../../../../fuzz/src/request.rs"]
 #[allow(unreachable_pub, reason = "it is a file of the fuzzer's library")]
 mod request;
+mod subjects;
 
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hookonce::scheme::meta::Meta;
-use hookonce::scheme::{Origin, Proof, Request, Scheme, Secret};
+use subjects::SUBJECTS;
+
+use hookonce::scheme::{Origin, Request, Scheme, Secret};
 
 /// As in the program.
 #[global_allocator]
@@ -28,29 +30,13 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const PART: Duration = Duration::from_millis(5);
 const PARTS: usize = 600;
 
-/// A scheme with what its sender posts.
-struct Subject {
-    name: &'static str,
-    scheme: fn(Secret) -> Arc<dyn Scheme>,
-    /// A body of about 1 kB with one event.
-    small: fn() -> String,
-    /// As many events as the sender puts into one request, and their number.
-    batch: fn() -> (String, usize),
-}
-
-/// Every scheme that is measured.
-const SUBJECTS: [Subject; 1] = [Subject {
-    name: "meta",
-    scheme: |secret| Arc::new(Meta::new(Proof::Secrets(vec![secret]), None)),
-    small: bodies::meta_small,
-    batch: bodies::meta_batch,
-}];
-
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     // Only `cargo bench` says this.
     let is_large = words.iter().any(|word| word == "--bench");
-    let named = |subject: &&Subject| words.iter().any(|word| word == subject.name);
+    // A number is for profilers: each runs so often, and nothing is measured.
+    let times: usize = words.iter().find_map(|word| word.parse().ok()).unwrap_or(1);
+    let named = |subject: &&subjects::Subject| words.iter().any(|word| word == subject.name);
     let asked: Vec<_> = SUBJECTS.iter().filter(named).collect();
     let asked = if asked.is_empty() { SUBJECTS.iter().collect() } else { asked };
     if is_large {
@@ -58,13 +44,16 @@ fn main() {
         println!("|---|---|--:|--:|--:|--:|--:|");
     }
     for subject in asked {
-        let (batch, events) = (subject.batch)();
-        for (what, body, events) in [("small", (subject.small)(), 1), ("batch", batch, events)] {
+        let batch = subject.batch.map(|batch| batch());
+        let batch = batch.into_iter().map(|(body, events)| ("batch", body, events));
+        for (what, body, events) in std::iter::once(("small", (subject.small)(), 1)).chain(batch) {
             let secret = Secret::new("a secret of some length").expect("it is not empty");
             let scheme = (subject.scheme)(secret);
             let job = Job::new(&*scheme, &body);
-            assert_eq!(job.run(), events, "{} {what}", subject.name);
-            if is_large {
+            for _ in 0..times {
+                assert_eq!(job.run(), events, "{} {what}", subject.name);
+            }
+            if is_large && times == 1 {
                 let ns = job.measure();
                 let (bytes, name) = (body.len(), subject.name);
                 let (speed, each) = (bytes as f64 * 1e3 / ns, ns / events as f64);
