@@ -47,7 +47,7 @@ pub(super) fn redact_where<'b>(
 /// body ends there.
 pub(super) fn cut_off<'b>(body: &'b [u8], names: &[&str]) -> Cow<'b, [u8]> {
     for at in 0..body.len() {
-        let goes_on = at > 0 && body[at - 1].is_ascii_alphanumeric();
+        let goes_on = char_before(body, at).is_some_and(|c| c.is_ascii_alphanumeric());
         // Every name starts where its first letter stands, so that no run is gone through twice.
         if goes_on || char_at(body, at).is_none_or(|(first, _)| separates(first)) {
             continue;
@@ -227,6 +227,18 @@ fn char_at(text: &[u8], at: usize) -> Option<(u8, usize)> {
     })
 }
 
+/// The character before `at`, unescaped; `None` where it is a letter only by what stands for it.
+fn char_before(text: &[u8], at: usize) -> Option<u8> {
+    let escape = |length: usize| at.checked_sub(length).filter(|from| text[*from] == b'\\');
+    if escape(2).is_some() {
+        return None;
+    }
+    match escape(6).filter(|from| text[from + 1] == b'u') {
+        Some(from) => Some(escaped(text, from + 2)),
+        None => text.get(at.checked_sub(1)?).copied(),
+    }
+}
+
 /// The character of which the four digits start at `at`.
 fn escaped(text: &[u8], at: usize) -> u8 {
     let digits = text.get(at..at + 4).and_then(|digits| std::str::from_utf8(digits).ok());
@@ -313,12 +325,21 @@ mod tests {
             br#"{"a":"b"c","session\u0049d":"k"}"#,
             b"s\0e\0s\0s\0i\0o\0n\0I\0d\0\"\0:\0\"\0k\0",
             b"{'qr': 'k'}",
+            br#"{"a":"b"c"_sessionId":"k"}"#,
+            br#"{"a":"b"c"\u002DsessionId":"k"}"#,
+            br#"{"a":"{\u0022sessionId\u0022:\u0022k\u0022}"#,
+            br#"{"a":"b\nsessionId: k"#,
         ] {
             let left = cut(body);
             assert!(!left.contains(&b'k'), "{}", String::from_utf8_lossy(&left));
             assert!(left.ends_with(b"\":\"REDACTED\""));
         }
-        for body in [&b"{\"sessionId\":\"k\",\"z\":1"[..], b"[sessionIds, qrs, aqr]", b"\xff"] {
+        for body in [
+            &b"{\"sessionId\":\"k\",\"z\":1"[..],
+            b"[sessionIds, qrs, aqr]",
+            br"[\u0061qr, \u00C4qrs]",
+            b"\xff",
+        ] {
             assert_eq!(cut(body), &*redact(body, &NAMES));
         }
     }

@@ -82,15 +82,13 @@ impl Scheme for Twilio {
         if text.contains('\0') {
             // PostgreSQL takes a NUL in no text.
             let identity = Identity::unreadable("a NUL that is not escaped");
-            return vec![whole.of_text(&STANDARD.encode(body), BASE64, identity)];
+            return vec![whole.of_text(&STANDARD.encode(body), BASE64, (identity, None))];
         }
         let Some(form) = Form::read(body) else {
             let identity = Identity::unreadable("more than 20000 parameters");
-            return vec![whole.of_text(text, FORM, identity)];
+            return vec![whole.of_text(text, FORM, (identity, None))];
         };
-        let (identity, digest) = family::identify(&form);
-        let event = whole.of_text(text, FORM, identity);
-        vec![NewEvent { digest: digest.unwrap_or(event.digest), ..event }]
+        vec![whole.of_text(text, FORM, family::identify(&form))]
     }
 
     fn sign(&self, unsigned: &Unsigned<'_>) -> Signed {

@@ -27,8 +27,9 @@ fn wasender_message(n: usize, text: &str) -> String {
 
 /// One message of the engine that adds the least.
 pub(crate) fn waha_small() -> String {
+    let text = TEXT.repeat(2);
     format!(
-        r#"{{"id":"evt_01jx7y8z9abcdefghjkmnpqrst","timestamp":1749416383123,"event":"message","session":"default","metadata":{{}},"me":{{"id":"15550783881@c.us","pushName":"Shop"}},"payload":{{"id":"false_16505550000@c.us_3EB0A7C5F0B14D2E0000","timestamp":1749416383,"from":"16505550000@c.us","fromMe":false,"source":"app","to":"15550783881@c.us","participant":null,"body":"{TEXT}","hasMedia":false,"media":null,"ack":1,"ackName":"SERVER","location":null,"vCards":[],"_data":{{"notifyName":"Sheena Nelson","type":"chat"}},"replyTo":null}},"engine":"WEBJS","environment":{{"version":"2025.6.1","engine":"WEBJS","tier":"PLUS","browser":"/usr/bin/google-chrome-stable"}}}}"#
+        r#"{{"id":"evt_01jx7y8z9abcdefghjkmnpqrst","timestamp":1749416383123,"event":"message","session":"default","metadata":{{}},"me":{{"id":"15550783881@c.us","pushName":"Shop"}},"payload":{{"id":"false_16505550000@c.us_3EB0A7C5F0B14D2E0000","timestamp":1749416383,"from":"16505550000@c.us","fromMe":false,"source":"app","to":"15550783881@c.us","participant":null,"body":"{text}","hasMedia":false,"media":null,"ack":1,"ackName":"SERVER","location":null,"vCards":[],"_data":{{"notifyName":"Sheena Nelson","type":"chat"}},"replyTo":null}},"engine":"WEBJS","environment":{{"version":"2025.6.1","engine":"WEBJS","tier":"PLUS","browser":"/usr/bin/google-chrome-stable"}}}}"#
     )
 }
 

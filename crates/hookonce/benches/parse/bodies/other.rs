@@ -4,7 +4,8 @@ use super::{BATCH, TEXT};
 
 /// A message that came in, as a form.
 pub(crate) fn twilio_small() -> String {
-    let text = TEXT.replace("\\u2019", "%E2%80%99").replace("\\ud83d\\ude42", "%F0%9F%99%82");
+    let text =
+        TEXT.repeat(2).replace("\\u2019", "%E2%80%99").replace("\\ud83d\\ude42", "%F0%9F%99%82");
     let text = text.replace(' ', "+").replace(',', "%2C").replace('?', "%3F");
     format!(
         "SmsMessageSid=SM0123456789abcdef0123456789abcdef&NumMedia=0&ProfileName=Sheena+Nelson&MessageType=text&SmsSid=SM0123456789abcdef0123456789abcdef&WaId=16505550000&SmsStatus=received&Body={text}&To=whatsapp%3A%2B15550783881&NumSegments=1&ReferralNumMedia=0&MessageSid=SM0123456789abcdef0123456789abcdef&AccountSid=AC0123456789abcdef0123456789abcdef&ChannelMetadata=%7B%22type%22%3A%22whatsapp%22%2C%22data%22%3A%7B%22context%22%3A%7B%22ProfileName%22%3A%22Sheena+Nelson%22%2C%22WaId%22%3A%2216505550000%22%7D%7D%7D&From=whatsapp%3A%2B16505550000&ApiVersion=2010-04-01"
@@ -24,7 +25,7 @@ pub(crate) fn twilio_batch() -> (String, usize) {
 
 /// One message of a sender that is configured.
 pub(crate) fn generic_small() -> String {
-    generic(&generic_message(0, TEXT))
+    generic(&generic_message(0, &TEXT.repeat(3)))
 }
 
 /// Many of them.
