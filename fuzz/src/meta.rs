@@ -10,6 +10,7 @@ use hookonce::scheme::{Challenge, Proof, Scheme as _, Secret};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
+use super::mac::{SHA256, hmac};
 use super::parse::{check_parse, check_payloads};
 use super::request::{request, signed};
 
@@ -53,11 +54,11 @@ pub fn meta_signature(bytes: &[u8]) {
         let headers: Vec<_> = values.iter().map(|value| (SIGNATURE, *value)).collect();
         request(&headers, body).map(|request| meta.verify(request))
     };
-    let tags = SECRETS.map(|secret| hmac(secret.as_bytes(), body));
+    let tags = SECRETS.map(|secret| hmac(SHA256, secret.as_bytes(), &[body]));
 
     let values: Vec<_> = line.split(|byte| *byte == b'\r').collect();
     if let Some(verified) = verify(&values, body) {
-        let right = |tag: &[u8; 32]| {
+        let right = |tag: &Vec<u8>| {
             let hex = ["sha256=", &hex::encode(tag)].concat();
             let is_prefixed = values[0].starts_with(b"sha256=");
             values.len() == 1 && is_prefixed && values[0].eq_ignore_ascii_case(hex.as_bytes())
@@ -69,17 +70,17 @@ pub fn meta_signature(bytes: &[u8]) {
     // Which bit is wrong is taken from the bytes.
     let at = bytes.iter().fold(0_usize, |sum, byte| (sum + usize::from(*byte)) % 256);
     for (n, tag) in tags.iter().enumerate() {
-        let sent = |tag: &[u8; 32]| ["sha256=", &hex::encode(tag)].concat();
+        let sent = |tag: &[u8]| ["sha256=", &hex::encode(tag)].concat();
         let verified = verify(&[sent(tag).as_bytes()], body).expect("it can be sent");
         assert_eq!(verified.expect("it is right").secret, Some(n));
-        let mut wrong = *tag;
+        let mut wrong = tag.clone();
         wrong[at / 8] ^= 1 << (at % 8);
         assert!(verify(&[sent(&wrong).as_bytes()], body).expect("it can be sent").is_err());
         let longer = [body, b"\0"].concat();
         assert!(verify(&[sent(tag).as_bytes()], &longer).expect("it can be sent").is_err());
     }
     let signed = signed(&meta, body, &[]);
-    assert_eq!(signed.headers[SIGNATURE], ["sha256=", &hex::encode(tags[0])].concat());
+    assert_eq!(signed.headers[SIGNATURE], ["sha256=", &hex::encode(&tags[0])].concat());
 }
 
 /// The bytes are a query string.
@@ -90,17 +91,4 @@ pub fn meta_challenge(bytes: &[u8]) {
     assert_eq!(Meta::new(Proof::Unverified, Some(token)).challenge(query), right);
     let unset = Meta::new(Proof::Unverified, None).challenge(query);
     assert!(!matches!(unset, Challenge::Answer(_)), "there is no token");
-}
-
-/// HMAC-SHA256 as RFC 2104 has it, by no library.
-fn hmac(key: &[u8], text: &[u8]) -> [u8; 32] {
-    let mut block = [0; 64];
-    if key.len() > block.len() {
-        block[..32].copy_from_slice(&Sha256::digest(key));
-    } else {
-        block[..key.len()].copy_from_slice(key);
-    }
-    let [inner, outer] = [0x36, 0x5c].map(|pad| block.map(|byte| byte ^ pad));
-    let inner = Sha256::new().chain_update(inner).chain_update(text).finalize();
-    Sha256::new().chain_update(outer).chain_update(inner).finalize().into()
 }

@@ -50,6 +50,13 @@ pub fn check_payloads(scheme: &dyn Scheme, events: &[NewEvent]) {
     }
 }
 
+/// The same for those alone that are JSON: of a body that can't be read, what may be a credential is
+/// taken out, and more of it where less is left.
+pub fn check_json_payloads(scheme: &dyn Scheme, events: &[NewEvent]) {
+    let json: Vec<_> = events.iter().filter(|event| event.content_type == JSON).cloned().collect();
+    check_payloads(scheme, &json);
+}
+
 fn parse(scheme: &dyn Scheme, bytes: &[u8]) -> Vec<NewEvent> {
     let verified = scheme.verify(signed(scheme, bytes, &[])).expect("what a scheme signs it takes");
     let (source, scope) = (SOURCE.into(), SCOPE.into());

@@ -199,7 +199,14 @@ impl<'a> Member<'a> {
     /// Whether this is its name, however it is escaped.
     pub fn is(&self, name: &str) -> bool {
         let inner = &self.key[1..self.key.len() - 1];
-        inner == name || (is_escaped(inner) && self.name() == name)
+        // Nearly every other name is told apart by how it begins. One that is no Unicode text is
+        // known by its literal.
+        let may_be = |inner: &str| {
+            inner.as_bytes().first() == name.as_bytes().first()
+                || inner.starts_with('\\')
+                || name.starts_with('"')
+        };
+        inner == name || (may_be(inner) && is_escaped(inner) && self.name() == name)
     }
 }
 
@@ -294,8 +301,8 @@ fn container_end(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// Where the string ends that starts with the quote at `start`.
-fn string_end(bytes: &[u8], start: usize) -> usize {
+/// Where the string ends that starts with the quote at `start`; all of `bytes`, if it doesn't.
+pub(crate) fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(rest) = bytes.get(at..) {
         at += plain_bytes(rest);

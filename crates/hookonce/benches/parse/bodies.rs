@@ -1,6 +1,18 @@
 //! What senders post: a small request of about 1 kB, and as much as one may put into one.
 
+mod gateway;
+mod other;
+
 use std::fmt::Write as _;
+
+pub(crate) use gateway::*;
+pub(crate) use other::*;
+
+/// What a person writes, escaped as senders do.
+const TEXT: &str = "Hello, is the blue one still there in size 42? I\\u2019d take two of it \\ud83d\\ude42. Hello, is the blue one still there in size 42? I\\u2019d take two of it \\ud83d\\ude42. ";
+
+/// How many events there are in one request of a sender whose limit nobody knows.
+const BATCH: usize = 1000;
 
 /// Meta promises at most so many elements a request.
 const META_BATCH: usize = 1000;

@@ -1,4 +1,4 @@
-//! How fast requests are proven and cut: `cargo bench -p hookonce --bench parse [-- SCHEME…]`.
+//! How fast requests are proven and cut: `cargo bench -p hookonce --bench parse [-- SCHEME… [TIMES]]`.
 //!
 //! Prints for each scheme the bytes and the requests a second that one core verifies and parses, of a
 //! small body and of a full batch. Nothing is received, routed or stored. `cargo test` does each once,
@@ -11,13 +11,15 @@ mod bodies;
 #[path = "../../../../fuzz/src/request.rs"]
 #[allow(unreachable_pub, reason = "it is a file of the fuzzer's library")]
 mod request;
+mod subjects;
 
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hookonce::scheme::meta::Meta;
-use hookonce::scheme::{Origin, Proof, Request, Scheme, Secret};
+use subjects::SUBJECTS;
+
+use hookonce::scheme::{Origin, Request, Scheme, Secret, Verified};
 
 /// As in the program.
 #[global_allocator]
@@ -26,50 +28,40 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// How long each is measured, and in how many parts: the best is what counts, for everything else
 /// that a machine does only makes it slower. Short ones find a moment in which it does nothing else.
 const PART: Duration = Duration::from_millis(5);
-const PARTS: usize = 600;
-
-/// A scheme with what its sender posts.
-struct Subject {
-    name: &'static str,
-    scheme: fn(Secret) -> Arc<dyn Scheme>,
-    /// A body of about 1 kB with one event.
-    small: fn() -> String,
-    /// As many events as the sender puts into one request, and their number.
-    batch: fn() -> (String, usize),
-}
-
-/// Every scheme that is measured.
-const SUBJECTS: [Subject; 1] = [Subject {
-    name: "meta",
-    scheme: |secret| Arc::new(Meta::new(Proof::Secrets(vec![secret]), None)),
-    small: bodies::meta_small,
-    batch: bodies::meta_batch,
-}];
+const PARTS: usize = 400;
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     // Only `cargo bench` says this.
     let is_large = words.iter().any(|word| word == "--bench");
-    let named = |subject: &&Subject| words.iter().any(|word| word == subject.name);
+    // A number is for profilers: each runs so often, and nothing is measured.
+    let times: usize = words.iter().find_map(|word| word.parse().ok()).unwrap_or(1);
+    let named = |subject: &&subjects::Subject| words.iter().any(|word| word == subject.name);
     let asked: Vec<_> = SUBJECTS.iter().filter(named).collect();
     let asked = if asked.is_empty() { SUBJECTS.iter().collect() } else { asked };
     if is_large {
-        println!("| scheme | request | bytes | events | MB/s | ns/request | ns/event |");
-        println!("|---|---|--:|--:|--:|--:|--:|");
+        println!(
+            "| scheme | request | bytes | events | MB/s | ns/request | to prove it | ns/event |"
+        );
+        println!("|---|---|--:|--:|--:|--:|--:|--:|");
     }
     for subject in asked {
-        let (batch, events) = (subject.batch)();
-        for (what, body, events) in [("small", (subject.small)(), 1), ("batch", batch, events)] {
+        let batch = subject.batch.map(|batch| batch());
+        let batch = batch.into_iter().map(|(body, events)| ("batch", body, events));
+        for (what, body, events) in std::iter::once(("small", (subject.small)(), 1)).chain(batch) {
             let secret = Secret::new("a secret of some length").expect("it is not empty");
             let scheme = (subject.scheme)(secret);
             let job = Job::new(&*scheme, &body);
-            assert_eq!(job.run(), events, "{} {what}", subject.name);
-            if is_large {
-                let ns = job.measure();
+            for _ in 0..times {
+                assert_eq!(job.run(), events, "{} {what}", subject.name);
+            }
+            if is_large && times == 1 {
+                let ns = measure(|| job.run());
+                let proof = measure(|| usize::from(job.prove().secret.is_some()));
                 let (bytes, name) = (body.len(), subject.name);
                 let (speed, each) = (bytes as f64 * 1e3 / ns, ns / events as f64);
                 println!(
-                    "| {name} | {what} | {bytes} | {events} | {speed:.0} | {ns:.0} | {each:.0} |"
+                    "| {name} | {what} | {bytes} | {events} | {speed:.0} | {ns:.0} | {proof:.0} | {each:.0} |"
                 );
             }
         }
@@ -94,26 +86,30 @@ impl<'s> Job<'s> {
         Self { scheme, request, origin }
     }
 
-    /// Proves and cuts it once, and says how many events there are.
-    fn run(&self) -> usize {
+    /// Proves it once.
+    fn prove(&self) -> Verified {
         // Copies no byte of the body; the headers are the receiver's to make.
-        let verified = self.scheme.verify(black_box(self.request.clone())).expect("it is signed");
-        black_box(self.scheme.parse(&verified, &self.origin)).len()
+        self.scheme.verify(black_box(self.request.clone())).expect("it is signed")
     }
 
-    /// How long once takes, in nanoseconds.
-    fn measure(&self) -> f64 {
-        let part = || {
-            let (began, mut times) = (Instant::now(), 0_u32);
-            loop {
-                self.run();
-                times += 1;
-                let took = began.elapsed();
-                if took > PART {
-                    return took.as_secs_f64() * 1e9 / f64::from(times);
-                }
-            }
-        };
-        (0..PARTS).map(|_| part()).fold(f64::INFINITY, f64::min)
+    /// Proves and cuts it once, and says how many events there are.
+    fn run(&self) -> usize {
+        black_box(self.scheme.parse(&self.prove(), &self.origin)).len()
     }
+}
+
+/// How long once takes, in nanoseconds.
+fn measure(once: impl Fn() -> usize) -> f64 {
+    let part = || {
+        let (began, mut times) = (Instant::now(), 0_u32);
+        loop {
+            black_box(once());
+            times += 1;
+            let took = began.elapsed();
+            if took > PART {
+                return took.as_secs_f64() * 1e9 / f64::from(times);
+            }
+        }
+    };
+    (0..PARTS).map(|_| part()).fold(f64::INFINITY, f64::min)
 }

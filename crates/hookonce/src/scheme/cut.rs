@@ -142,9 +142,15 @@ impl<'r> Whole<'r> {
         NewEvent { sent_at: cut.sent_at, ..event }
     }
 
-    /// The one event of a request that is no JSON, but text of another form.
-    pub(super) fn of_text(&self, text: &str, form: &'static str, identity: Identity) -> NewEvent {
-        let digest = Sha256::digest(text).into();
+    /// The one event of a request that is no JSON, but text of another form. The digest is that of
+    /// the text, unless one is given.
+    pub(super) fn of_text(
+        &self,
+        text: &str,
+        form: &'static str,
+        (identity, digest): (Identity, Option<[u8; 32]>),
+    ) -> NewEvent {
+        let digest = digest.unwrap_or_else(|| Sha256::digest(text).into());
         self.event_of(identity, &Place::default(), (text.to_owned(), form), digest)
     }
 

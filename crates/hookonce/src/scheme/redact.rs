@@ -5,11 +5,13 @@
 
 use std::borrow::Cow;
 
+use crate::element::string_end;
+
 /// What stands in place of a value.
 const REDACTED: &[u8] = b"\"REDACTED\"";
 
 /// The body with the value of every member of these names, at any depth, replaced by `"REDACTED"`;
-/// one that doesn't end, to the end of the body. Names are in lower case, and mean every spelling:
+/// one that doesn't end as a value must, to the end of the body. Names are in lower case, and mean every spelling:
 /// case, `_`, `-` and escapes make no difference. Nothing is copied where there is none.
 pub(super) fn redact<'b>(body: &'b [u8], names: &[&str]) -> Cow<'b, [u8]> {
     redact_where(body, |member| member.is_any(names))
@@ -29,7 +31,7 @@ pub(super) fn redact_where<'b>(
             }
             copy.extend_from_slice(&body[copied..member.value_at]);
             copy.extend_from_slice(REDACTED);
-            copied = member.value_at + member.value().len();
+            copied = member.value_end();
             members.at = copied;
         }
     }
@@ -45,7 +47,7 @@ pub(super) fn redact_where<'b>(
 /// body ends there.
 pub(super) fn cut_off<'b>(body: &'b [u8], names: &[&str]) -> Cow<'b, [u8]> {
     for at in 0..body.len() {
-        let goes_on = at > 0 && body[at - 1].is_ascii_alphanumeric();
+        let goes_on = char_before(body, at).is_some_and(|c| c.is_ascii_alphanumeric());
         // Every name starts where its first letter stands, so that no run is gone through twice.
         if goes_on || char_at(body, at).is_none_or(|(first, _)| separates(first)) {
             continue;
@@ -72,7 +74,8 @@ pub(super) struct Member<'b> {
 impl<'b> Member<'b> {
     /// Whether this is its name in any spelling.
     pub(super) fn is(&self, name: &str) -> bool {
-        letters(self.name).eq(name.bytes())
+        // An escape makes a name longer.
+        self.name.len() >= name.len() && letters(self.name).eq(name.bytes())
     }
 
     /// Whether its name is one of these.
@@ -91,10 +94,12 @@ impl<'b> Member<'b> {
         rest.starts_with(b"\"").then(|| &rest[..string_end(rest, 0)])
     }
 
-    /// Its value, as far as it goes.
-    fn value(&self) -> &'b [u8] {
-        let rest = &self.body[self.value_at..];
-        &rest[..value_end(rest)]
+    /// Where its value ends; where the body does, if what comes behind it says that the value goes
+    /// on, or was none.
+    fn value_end(&self) -> usize {
+        let end = self.value_at + value_end(&self.body[self.value_at..]);
+        let next = self.body.get(skip_space(self.body, end));
+        if next.is_none_or(|b| matches!(b, b',' | b'}' | b']')) { end } else { self.body.len() }
     }
 }
 
@@ -151,21 +156,6 @@ impl<'b> Iterator for Members<'b> {
 fn skip_space(body: &[u8], from: usize) -> usize {
     let space = |b: &u8| matches!(b, b' ' | b'\t' | b'\n' | b'\r');
     from + body[from..].iter().position(|b| !space(b)).unwrap_or(body.len() - from)
-}
-
-/// Where the string ends that starts with the quote at `start`.
-fn string_end(bytes: &[u8], start: usize) -> usize {
-    let mut at = start + 1;
-    while let Some(found) =
-        bytes.get(at..).and_then(|rest| rest.iter().position(|b| matches!(b, b'"' | b'\\')))
-    {
-        at += found;
-        if bytes[at] == b'"' {
-            return at + 1;
-        }
-        at += 2;
-    }
-    bytes.len()
 }
 
 /// How long the value is that `rest` begins with.
@@ -237,6 +227,18 @@ fn char_at(text: &[u8], at: usize) -> Option<(u8, usize)> {
     })
 }
 
+/// The character before `at`, unescaped; `None` where it is a letter only by what stands for it.
+fn char_before(text: &[u8], at: usize) -> Option<u8> {
+    let escape = |length: usize| at.checked_sub(length).filter(|from| text[*from] == b'\\');
+    if escape(2).is_some() {
+        return None;
+    }
+    match escape(6).filter(|from| text[from + 1] == b'u') {
+        Some(from) => Some(escaped(text, from + 2)),
+        None => text.get(at.checked_sub(1)?).copied(),
+    }
+}
+
 /// The character of which the four digits start at `at`.
 fn escaped(text: &[u8], at: usize) -> u8 {
     let digits = text.get(at..at + 4).and_then(|digits| std::str::from_utf8(digits).ok());
@@ -289,7 +291,22 @@ mod tests {
     #[test]
     fn a_value_that_does_not_end_is_redacted_to_the_end() {
         let right = r#"{"a":1,"sessionId":"REDACTED""#;
-        for value in ["\"k", "\"k\\", "\"", "{\"k\":1", "[\"k\",", "", "kk, k", "'k,k'", "12"] {
+        for value in [
+            "\"k\"k",
+            "\"k\" k",
+            "\"sessionId\" : \"k\"",
+            "{}k",
+            "[]\"k\"",
+            "\"k",
+            "\"k\\",
+            "\"",
+            "{\"k\":1",
+            "[\"k\",",
+            "",
+            "kk, k",
+            "'k,k'",
+            "12",
+        ] {
             assert_eq!(redacted(&format!(r#"{{"a":1,"sessionId":{value}"#)), right, "{value}");
         }
         let bytes = redact(b"\xff{\"sessionId\":\"\xfe\",\"b\":\"\xfd\"}", &NAMES);
@@ -308,12 +325,21 @@ mod tests {
             br#"{"a":"b"c","session\u0049d":"k"}"#,
             b"s\0e\0s\0s\0i\0o\0n\0I\0d\0\"\0:\0\"\0k\0",
             b"{'qr': 'k'}",
+            br#"{"a":"b"c"_sessionId":"k"}"#,
+            br#"{"a":"b"c"\u002DsessionId":"k"}"#,
+            br#"{"a":"{\u0022sessionId\u0022:\u0022k\u0022}"#,
+            br#"{"a":"b\nsessionId: k"#,
         ] {
             let left = cut(body);
             assert!(!left.contains(&b'k'), "{}", String::from_utf8_lossy(&left));
             assert!(left.ends_with(b"\":\"REDACTED\""));
         }
-        for body in [&b"{\"sessionId\":\"k\",\"z\":1"[..], b"[sessionIds, qrs, aqr]", b"\xff"] {
+        for body in [
+            &b"{\"sessionId\":\"k\",\"z\":1"[..],
+            b"[sessionIds, qrs, aqr]",
+            br"[\u0061qr, \u00C4qrs]",
+            b"\xff",
+        ] {
             assert_eq!(cut(body), &*redact(body, &NAMES));
         }
     }

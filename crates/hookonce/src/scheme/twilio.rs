@@ -93,17 +93,16 @@ impl Scheme for Twilio {
         if text.contains('\0') {
             // PostgreSQL takes a NUL in no text.
             let identity = Identity::unreadable("a NUL that is not escaped");
-            return vec![whole.of_text(&STANDARD.encode(body), BASE64, identity)];
+            return vec![whole.of_text(&STANDARD.encode(body), BASE64, (identity, None))];
         }
         let Some(form) = Form::read(body) else {
             let identity = Identity::unreadable("more than 20000 parameters");
-            return vec![whole.of_text(text, FORM, identity)];
+            return vec![whole.of_text(text, FORM, (identity, None))];
         };
         let signed = SignedText::of(verified.request().query(), &form.signed());
-        let (identity, digest) = family::identify(&form, &signed);
         // The hash is of what is signed, so that no other cut of it is another event.
-        let event = Whole::new(&signed.same(), origin).of_text(text, FORM, identity);
-        vec![NewEvent { digest: digest.unwrap_or(event.digest), ..event }]
+        let (same, identity) = (signed.same(), family::identify(&form, &signed));
+        vec![Whole::new(&same, origin).of_text(text, FORM, identity)]
     }
 
     fn sign(&self, unsigned: &Unsigned<'_>) -> Signed {

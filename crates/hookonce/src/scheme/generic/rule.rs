@@ -88,7 +88,8 @@ impl Rule {
         let words: Vec<_> = parts.iter().map(|(_, word)| &**word).collect();
         match words.join(".") {
             words if named => Kind::of("", Some(&words)),
-            prefix => Kind::of(&prefix, None),
+            words if words.is_empty() => Kind::of("", None),
+            words => Kind::of("", Some(&[&*words, ".unknown"].concat())),
         }
     }
 

@@ -99,6 +99,7 @@ fn a_kind_is_what_is_there_of_its_words() {
         assert_eq!(kind(&both, body), "message.unknown", "{body}");
         assert_eq!(kind(&["/type"], body), "unknown");
         assert_eq!(kind(&[], body), "unknown");
+        assert_eq!(kind(&["literal:New Order", "/type"], body), "new_order.unknown");
         assert_eq!(kind(&["literal:ping"], body), "ping");
         assert_eq!(kind(&["/type or literal:ping"], body), "ping");
     }
