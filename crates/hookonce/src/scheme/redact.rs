@@ -91,6 +91,14 @@ impl<'b> Member<'b> {
         rest.starts_with(b"\"").then(|| &rest[..string_end(rest, 0)])
     }
 
+    /// Whether it is a text, or a list of texts, that is JSON once more and has a member of one of
+    /// these names: what is in there is redacted with all of it.
+    pub(super) fn is_text_with(&self, names: &[&str]) -> bool {
+        let value = self.value();
+        let first = value.iter().find(|b| !matches!(b, b'[' | b' ' | b'\t' | b'\n' | b'\r'));
+        first == Some(&b'"') && has_inner_member(value, names)
+    }
+
     /// Its value, as far as it goes.
     fn value(&self) -> &'b [u8] {
         let rest = &self.body[self.value_at..];
@@ -146,6 +154,49 @@ impl<'b> Iterator for Members<'b> {
             self.at += 1;
         }
     }
+}
+
+/// How many times a text may be JSON within JSON before nobody looks into it any more, and it is
+/// taken for one that holds anything.
+const LAYERS: usize = 8;
+
+/// Whether there is a member of such a name in the JSON that stands, escaped, in the strings of this
+/// text, or in those of that.
+fn has_inner_member(text: &[u8], names: &[&str]) -> bool {
+    let mut text = Cow::Borrowed(text);
+    for _ in 0..LAYERS {
+        if !text.contains(&b'\\') {
+            return false;
+        }
+        text = Cow::Owned(unescaped(&text));
+        let quotes = text.iter().enumerate().filter(|(_, b)| **b == b'"');
+        let is_member = |at| {
+            let mut ends = names.iter().filter_map(|name| end_of_name(&text, at, name));
+            ends.any(|end| is_before_colon(&text, end))
+        };
+        if quotes.map(|(at, _)| at + 1).any(is_member) {
+            return true;
+        }
+    }
+    true
+}
+
+/// Whether a name that ends here is a member's: the quote follows, and a colon.
+fn is_before_colon(text: &[u8], end: usize) -> bool {
+    let between = |b: &u8| *b == b'\\' || separates(*b);
+    let end = end + text[end..].iter().position(|b| !between(b)).unwrap_or_default();
+    text.get(end) == Some(&b'"') && text.get(skip_space(text, end + 1)) == Some(&b':')
+}
+
+/// The text with each escape replaced by what it stands for.
+fn unescaped(text: &[u8]) -> Vec<u8> {
+    let mut at = 0;
+    let next = || {
+        let (c, next) = char_at(text, at)?;
+        at = next;
+        Some(c)
+    };
+    std::iter::from_fn(next).collect()
 }
 
 fn skip_space(body: &[u8], from: usize) -> usize {
@@ -294,6 +345,23 @@ mod tests {
         }
         let bytes = redact(b"\xff{\"sessionId\":\"\xfe\",\"b\":\"\xfd\"}", &NAMES);
         assert_eq!(&*bytes, b"\xff{\"sessionId\":\"REDACTED\",\"b\":\"\xfd\"}");
+    }
+
+    #[test]
+    fn a_text_that_is_json_tells_of_the_members_in_it() {
+        let tells = |value: &str| {
+            let body = format!(r#"{{"data":{value}}}"#);
+            members(body.as_bytes()).next().unwrap().is_text_with(&NAMES)
+        };
+        let mut text = r#"{"a":[{"session_id" : "k"}]}"#.to_owned();
+        for _ in 0..4 {
+            text = serde_json::to_string(&text).unwrap();
+            assert!(tells(&text) && tells(&format!("[ {text}]")), "{text}");
+        }
+        assert!(tells(r#""{\"session\\u0049d\":1}""#) && tells(r#""\u0022qr\u0022:1""#));
+        for other in [r#""{\"sessionIds\":1}""#, r#""say \"qr\", or qr: x""#, "\"x\"", "7", "{}"] {
+            assert!(!tells(other), "{other}");
+        }
     }
 
     #[test]
