@@ -132,9 +132,7 @@ fn redacted(body: &[u8]) -> Cow<'_, [u8]> {
         }
         // Further in it may be what somebody wrote.
         let is_token = member.is_outermost() && member.is("token");
-        is_token
-            || member.is_any(&ALWAYS)
-            || (member.is("data") && member.is_text_with(&ALWAYS))
+        is_token || member.is_any(&ALWAYS) || (member.is("data") && member.is_text_with(&ALWAYS))
     });
     // A name that isn't where names are may be anywhere.
     if tells_codes || ((is_other || !is_named) && tells_of(body, &ABOUT[..2])) {

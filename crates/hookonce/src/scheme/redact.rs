@@ -94,9 +94,7 @@ impl<'b> Member<'b> {
     /// Whether it is a text, or a list of texts, that is JSON once more and has a member of one of
     /// these names: what is in there is redacted with all of it.
     pub(super) fn is_text_with(&self, names: &[&str]) -> bool {
-        let value = self.value();
-        let first = value.iter().find(|b| !matches!(b, b'[' | b' ' | b'\t' | b'\n' | b'\r'));
-        first == Some(&b'"') && has_inner_member(value, names)
+        has_inner_member(leading_texts(&self.body[self.value_at..]), names)
     }
 
     /// Its value, as far as it goes.
@@ -159,6 +157,21 @@ impl<'b> Iterator for Members<'b> {
 /// How many times a text may be JSON within JSON before nobody looks into it any more, and it is
 /// taken for one that holds anything.
 const LAYERS: usize = 8;
+
+/// The strings that `rest` begins with: one, or those at the start of a list. No further than that,
+/// so that no byte is in those of many members.
+fn leading_texts(rest: &[u8]) -> &[u8] {
+    let opens = |b: &u8| matches!(b, b'[' | b' ' | b'\t' | b'\n' | b'\r');
+    let start = rest.iter().position(|b| !opens(b)).unwrap_or(rest.len());
+    let mut at = start;
+    while rest.get(at) == Some(&b'"') {
+        at = skip_space(rest, string_end(rest, at));
+        if rest.get(at) == Some(&b',') {
+            at = skip_space(rest, at + 1);
+        }
+    }
+    &rest[start..at]
+}
 
 /// Whether there is a member of such a name in the JSON that stands, escaped, in the strings of this
 /// text, or in those of that.

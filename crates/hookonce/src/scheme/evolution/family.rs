@@ -155,9 +155,7 @@ impl Envelope<'_> {
         let edited = || told.into_iter().flatten().find_map(gateway::edited);
         let edit = match self.family {
             Family::Message => content(Some(element)).and_then(gateway::edited)?,
-            Family::Edited => {
-                edited().unwrap_or(Edit { to: told[0].unwrap_or(element), id: None })
-            }
+            Family::Edited => edited().unwrap_or(Edit { to: told[0].unwrap_or(element), id: None }),
             Family::Status => match edited() {
                 Some(edit) => edit,
                 // With a status it is one of a message that comes along.

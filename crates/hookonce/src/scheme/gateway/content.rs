@@ -146,7 +146,9 @@ mod tests {
     #[test]
     fn what_is_wrapped_around_a_message_is_not_its_sort() {
         for name in WRAPPERS {
-            let text = format!(r#"{{"messageContextInfo":{{}},"{name}":{{"message":{{"conversation":"x"}}}}}}"#);
+            let text = format!(
+                r#"{{"messageContextInfo":{{}},"{name}":{{"message":{{"conversation":"x"}}}}}}"#
+            );
             assert_eq!(message_type(read(&text)).as_deref(), Some("text"), "{name}");
         }
         let document = r#"{"documentWithCaptionMessage":{"message":{"documentMessage":{}}}}"#;
@@ -159,14 +161,20 @@ mod tests {
     #[test]
     fn an_edit_is_the_same_in_all_its_spellings() {
         let new = r#"{"conversation":"v2"}"#;
-        let protocol = format!(r#"{{"protocolMessage":{{"key":{{"id":"A"}},"editedMessage":{new}}}}}"#);
+        let protocol =
+            format!(r#"{{"protocolMessage":{{"key":{{"id":"A"}},"editedMessage":{new}}}}}"#);
         for (text, id) in [
             (protocol.clone(), Some("A")),
             (format!(r#"{{"editedMessage":{new}}}"#), None),
             (format!(r#"{{"editedMessage":{{"message":{new}}}}}"#), None),
             (format!(r#"{{"editedMessage":{{"message":{protocol}}}}}"#), Some("A")),
             (format!(r#"{{"ephemeralMessage":{{"message":{protocol}}}}}"#), Some("A")),
-            (format!(r#"{{"editedMessage":{{"message":{{"ephemeralMessage":{{"message":{new}}}}}}}}}"#), None),
+            (
+                format!(
+                    r#"{{"editedMessage":{{"message":{{"ephemeralMessage":{{"message":{new}}}}}}}}}"#
+                ),
+                None,
+            ),
         ] {
             let edit = edited(read(&text)).unwrap();
             assert_eq!((edit.to.raw(), edit.id.as_deref()), (new, id), "{text}");

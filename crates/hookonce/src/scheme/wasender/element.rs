@@ -49,9 +49,8 @@ impl<'e, 'a> Element<'e, 'a> {
     pub(super) fn id(&self) -> Option<Cow<'a, str>> {
         let says = |id: &Cow<'a, str>| !id.trim().is_empty();
         let in_key = self.key.as_ref().and_then(|key| key.text("id")).filter(says);
-        let of = |object: &Object<'a>| {
-            IDS.into_iter().filter_map(|name| object.text(name)).find(says)
-        };
+        let of =
+            |object: &Object<'a>| IDS.into_iter().filter_map(|name| object.text(name)).find(says);
         let around = || self.is_alone.then(|| of(self.request.object)).flatten();
         in_key.or_else(|| of(self.object)).or_else(around)
     }

@@ -58,8 +58,10 @@ fn reacted<'a>(
     // Nobody should react to what the account itself did.
     let prefix = if is_own { "echo" } else { "" };
     let key = Key::of(&["reaction", id, which, &text]);
-    let identity =
-        Identity { lane: lane(element), ..Identity::known(Kind::of(prefix, Some("reaction")), key) };
+    let identity = Identity {
+        lane: lane(element),
+        ..Identity::known(Kind::of(prefix, Some("reaction")), key)
+    };
     let at = reaction.get("senderTimestampMs").and_then(time);
     Found { content: sign.unwrap_or(reaction), sent_at: at.or_else(|| element.sent_at()), identity }
 }

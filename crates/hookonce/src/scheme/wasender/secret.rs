@@ -12,8 +12,7 @@ const ALWAYS: [&str; 6] = ["sessionid", "apikey", "qr", "qrcode", "passkey", "pa
 /// Members that bring a code in what is said of a session.
 const OF_SESSION: [&str; 2] = ["code", "base64"];
 /// Members that bring a code where the event's name may have been lost.
-const CODES: [&str; 7] =
-    ["sessionid", "apikey", "qr", "qrcode", "passkey", "pairingcode", "token"];
+const CODES: [&str; 7] = ["sessionid", "apikey", "qr", "qrcode", "passkey", "pairingcode", "token"];
 /// What may be known of an event that brings a code.
 const ABOUT: [&str; 2] = ["event", "timestamp"];
 
