@@ -68,8 +68,7 @@ impl Family {
     /// The members that hold elements in an event of this name, where `data` is none itself.
     pub(super) fn lists(self, name: &str) -> &'static [&'static str] {
         match self {
-            Self::Message => &["messages", "message"],
-            Self::Sent => &["messages", "message"],
+            Self::Message | Self::Sent => &["messages", "message"],
             Self::Update => &["messages", "updates", "message"],
             Self::Receipt => &["messages", "receipts", "message"],
             Self::Reaction => &["messages", "reactions", "message"],

@@ -72,14 +72,16 @@ fn reactor_in(key: &Object<'_>) -> Option<String> {
     told.and_then(|who| gateway::chat(&who))
 }
 
-/// That a message was deleted: the element is its key, or has one.
+/// That a message was deleted: the element is its key, or has one. A whole chat's deletion has no id
+/// to be known by.
 pub(super) fn delete<'a>(element: &Element<'_, 'a>) -> Found<'a> {
     let identity = Identity {
         key: element.id().map(|id| Key::of(&["delete", &id])),
         lane: lane(element),
         ..Identity::hashed(Kind::of("", Some("delete")))
     };
-    let identity = identity.or_unreadable(gateway::NO_ID);
+    let is_of_chat = said(element.object, "all").is_some_and(gateway::is_yes);
+    let identity = if is_of_chat { identity } else { identity.or_unreadable(gateway::NO_ID) };
     // There is no more to it than the id; how the chat is written doesn't matter.
     let key = said(element.object, "key").unwrap_or(element.value);
     Found { content: key.get("id").unwrap_or(element.value), ..Found::of(element, identity) }
