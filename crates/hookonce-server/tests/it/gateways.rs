@@ -43,7 +43,7 @@ const REQUESTS: [(&str, &str, &str); 5] = [
     ),
     (
         "evolution",
-        r#"{"event":"messages.upsert","instance":"i","data":{"key":{"id":"A"}},"apikey":"KEY-OF-GATEWAY"}"#,
+        r#"{"event":"messages.upsert","instance":"i","data":{"key":{"id":"A"},"message":{"conversation":"x"}},"apikey":"KEY-OF-GATEWAY"}"#,
         "message:i:A",
     ),
     (

@@ -3,6 +3,7 @@
 //! In two passes: first a scheme finds every element and says what it is, then each is copied with
 //! what is around it. Nothing is copied of a request that turns out to be too much. Knows no sender.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::fmt::Write as _;
 use std::rc::Rc;
@@ -103,7 +104,17 @@ pub(super) fn events<'b>(
     origin: &Origin,
     find: impl FnOnce(Json<'b>, &mut Cuts<'b>) -> Result<(), Reason>,
 ) -> Vec<NewEvent> {
-    let request = Whole::new(body, origin);
+    events_alike(body, origin, |body| Cow::Borrowed(body), find)
+}
+
+/// The same, where copies of a request differ: `alike` gives what hashes are made over.
+pub(super) fn events_alike<'b>(
+    body: &'b [u8],
+    origin: &Origin,
+    alike: fn(&[u8]) -> Cow<'_, [u8]>,
+    find: impl FnOnce(Json<'b>, &mut Cuts<'b>) -> Result<(), Reason>,
+) -> Vec<NewEvent> {
+    let request = Whole { alike, ..Whole::new(body, origin) };
     let root = match Json::read(body) {
         Ok(root) => root,
         Err(why) => return vec![request.unreadable(why)],
@@ -123,6 +134,8 @@ pub(super) fn events<'b>(
 pub(super) struct Whole<'r> {
     body: &'r [u8],
     origin: &'r Origin,
+    /// What of the body is the same in each copy of the request.
+    alike: fn(&[u8]) -> Cow<'_, [u8]>,
     /// Computed only if an element needs it: most have an id.
     hash: OnceCell<RequestHash>,
 }
@@ -130,7 +143,7 @@ pub(super) struct Whole<'r> {
 impl<'r> Whole<'r> {
     /// A request with this body.
     pub(super) fn new(body: &'r [u8], origin: &'r Origin) -> Self {
-        Self { body, origin, hash: OnceCell::new() }
+        Self { body, origin, alike: |body| Cow::Borrowed(body), hash: OnceCell::new() }
     }
 
     /// The event of one element.
@@ -185,7 +198,8 @@ impl<'r> Whole<'r> {
                 // Writing to a string can't fail.
                 let _ = write!(place, "@{minute}");
             }
-            Key::hash(self.hash.get_or_init(|| RequestHash::of(self.body)), &place)
+            let hash = || RequestHash::of(&(self.alike)(self.body));
+            Key::hash(self.hash.get_or_init(hash), &place)
         });
         NewEvent {
             id: EventId::of(&self.origin.scope, key.as_str()),

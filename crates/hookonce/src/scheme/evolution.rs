@@ -30,10 +30,12 @@ const LEEWAY: Leeway = Leeway {
 /// For how long a token of Evolution API's is good.
 const LIFETIME: SignedDuration = SignedDuration::from_mins(10);
 
-/// Members that hold a key to the gateway, in every request.
-const KEYS: [&str; 2] = ["apikey", "instancetoken"];
-/// Members that hold what connects another device, in events about that.
-const CODES: [&str; 6] = ["qrcode", "qr", "base64", "code", "pairingcode", "token"];
+/// Members that hold a key to the gateway or what connects another device, in every request.
+const ALWAYS: [&str; 5] = ["apikey", "instancetoken", "qrcode", "qr", "pairingcode"];
+/// Members that hold such a code in events about codes or connections, and anything else in others.
+const CODES: [&str; 3] = ["base64", "code", "token"];
+/// What tells that an event is about a code or a connection.
+const ABOUT: [&[u8]; 4] = [b"qrcode", b"passkey", b"connection", b"session"];
 
 /// The scheme of Evolution API's webhooks.
 #[derive(Debug)]
@@ -86,14 +88,14 @@ impl Scheme for Evolution {
     fn parse(&self, verified: &Verified, origin: &Origin) -> Vec<NewEvent> {
         let body = redacted(verified.body());
         let mut is_readable = false;
-        let events = cut::events(&body, origin, |root, cuts| {
+        let events = cut::events_alike(&body, origin, alike, |root, cuts| {
             is_readable = true;
             family::find(root, cuts)
         });
         if is_readable {
             return events;
         }
-        cut::events(&redacted_unreadable(&body), origin, family::find)
+        cut::events_alike(&redacted_unreadable(&body), origin, alike, family::find)
     }
 
     fn sign(&self, unsigned: &Unsigned<'_>) -> Signed {
@@ -120,28 +122,46 @@ fn token(secret: &Secret, at: Timestamp) -> String {
 
 /// The body without keys, and without codes where its event is about them.
 fn redacted(body: &[u8]) -> Cow<'_, [u8]> {
-    let mut tells_codes = false;
+    let (mut is_named, mut is_other, mut tells_codes) = (false, false, false);
     let redacted = redact_where(body, |member| {
-        let is_name = member.is_outermost() && member.is("event");
-        tells_codes |= is_name && member.string().is_some_and(tells_of_codes);
-        member.is_any(&KEYS)
+        if member.is_outermost() && member.is("event") {
+            match member.string().filter(|name| name.len() > 2) {
+                Some(name) => {
+                    is_named = true;
+                    tells_codes |= tells_of(name, &ABOUT);
+                }
+                None => is_other = true,
+            }
+        }
+        // Further in it may be what somebody wrote.
+        let is_token = member.is_outermost() && member.is("token");
+        is_token || member.is_any(&ALWAYS) || (member.is("data") && member.is_text_with(&ALWAYS))
     });
-    if tells_codes { Cow::Owned(redact(&redacted, &CODES).into_owned()) } else { redacted }
+    // A name that isn't where names are may be anywhere.
+    if tells_codes || ((is_other || !is_named) && tells_of(body, &ABOUT[..2])) {
+        return Cow::Owned(redact(&redacted, &CODES).into_owned());
+    }
+    redacted
 }
 
 /// A redacted body that can't be read, without what may still be a key in it, or a code where it may
 /// be about them.
 fn redacted_unreadable(body: &[u8]) -> Vec<u8> {
-    let body = cut_off(body, &KEYS);
-    if !tells_of_codes(&body) {
+    let body = cut_off(body, &ALWAYS);
+    if !tells_of(&body, &ABOUT[..2]) {
         return body.into_owned();
     }
     cut_off(&redact(&body, &CODES), &CODES).into_owned()
 }
 
-/// Whether the word for a code stands in `text`, however it is spelled.
-fn tells_of_codes(text: &[u8]) -> bool {
-    const WORD: &[u8] = b"qrcode";
+/// Whether one of these words stands in `text`, however it is spelled.
+fn tells_of(text: &[u8], words: &[&[u8]]) -> bool {
     let letters: Vec<u8> = letters(text).collect();
-    letters.windows(WORD.len()).any(|part| part == WORD)
+    words.iter().any(|word| letters.windows(word.len()).any(|part| part == *word))
+}
+
+/// What is the same in each copy of a request: an instance's webhook and the global one differ in
+/// where they go.
+fn alike(body: &[u8]) -> Cow<'_, [u8]> {
+    redact_where(body, |member| member.is_outermost() && member.is("destination"))
 }

@@ -1,24 +1,25 @@
-//! What the gateways share that speak to `WhatsApp` as one of its own clients does: addresses (JIDs)
-//! and the content of messages.
+//! What the gateways share that speak to `WhatsApp` as one of its own clients does: addresses (JIDs),
+//! the content of messages, and how far these got.
 //!
 //! The forms are those of the library Baileys, which most of them are built on.
 
+mod content;
+mod status;
+
 use std::borrow::Cow;
 
-use crate::element::{Json, Member};
+use crate::element::Json;
+
+pub(super) use content::{Edit, edited, id_in, is_placeholder, message_type, type_of, unwrapped};
+pub(super) use status::{ack_of, ack_word, status_word};
+
+/// Why an element can't be handled that is known by an id and has none.
+pub(super) const NO_ID: &str = "element has no id";
+/// Why an element can't be handled that doesn't say what became of what it is about.
+pub(super) const NO_STATUS: &str = "element has no status";
 
 /// Servers at which a person is known by phone number.
 const PHONE_SERVERS: [&str; 3] = ["s.whatsapp.net", "c.us", "hosted"];
-
-/// Members of a message that say nothing of what it is: keys and context that come with any.
-const BESIDE: [&str; 3] = [
-    "messageContextInfo",
-    "senderKeyDistributionMessage",
-    "fastRatchetKeySenderKeyDistributionMessage",
-];
-
-/// Members that are a text.
-const TEXT: [&str; 2] = ["conversation", "extendedTextMessage"];
 
 /// One name for a chat in any of its spellings: the digits of a phone number, with or without `+`,
 /// device or server; for groups, channels and people who hide their number the address itself,
@@ -63,27 +64,10 @@ pub(super) fn conversation<'a>(
     if is_hidden(&address) { other().or_else(|| chat(&address)) } else { chat(&address) }
 }
 
-/// Whether a sender says yes, as a word of JSON or as text.
+/// Whether a sender says yes, in any of the ways in which programs write that.
 pub(super) fn is_yes(value: Json<'_>) -> bool {
-    matches!(value.raw(), "true" | "\"true\"")
-}
-
-/// What sort of message this content is: `text`, `image`, `reaction`; `None` where it has none.
-pub(super) fn message_type(message: Json<'_>) -> Option<Cow<'_, str>> {
-    let message = message.object()?;
-    let says = message.members().iter().filter(|member| !member.value.is_null());
-    says.map(Member::name).find(|name| !BESIDE.contains(&&**name)).map(type_of)
-}
-
-/// The sort of message that a content of this name is.
-pub(super) fn type_of(name: Cow<'_, str>) -> Cow<'_, str> {
-    if TEXT.contains(&&*name) {
-        return Cow::Borrowed("text");
-    }
-    match name.strip_suffix("Message") {
-        Some(word) if !word.is_empty() => Cow::Owned(word.to_owned()),
-        _ => name,
-    }
+    let is_word = |text: Cow<'_, str>| text == "1" || text.eq_ignore_ascii_case("true");
+    value.raw() == "true" || value.text().is_some_and(is_word)
 }
 
 #[cfg(test)]
@@ -123,16 +107,9 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_what_its_first_telling_member_says() {
-        let of = |text: &'static str| message_type(Json::read(text.as_bytes()).unwrap());
-        assert_eq!(of(r#"{"conversation":"hi"}"#).as_deref(), Some("text"));
-        assert_eq!(
-            of(r#"{"messageContextInfo":{},"extendedTextMessage":{}}"#).as_deref(),
-            Some("text")
-        );
-        assert_eq!(of(r#"{"conversation":null,"imageMessage":{}}"#).as_deref(), Some("image"));
-        assert_eq!(of(r#"{"Message":{}}"#).as_deref(), Some("Message"));
-        assert_eq!(of(r#"{"messageContextInfo":{}}"#), None);
-        assert_eq!(of("[]"), None);
+    fn yes_is_a_word_a_number_or_a_text() {
+        let says = |text: &str| is_yes(Json::read(text.as_bytes()).unwrap());
+        assert!(["true", "1", "\"1\"", "\"true\"", "\"True\"", "\"TRUE\""].into_iter().all(says));
+        assert!(!["false", "0", "2", "null", "\"\"", "\"no\"", "[1]", "{}"].into_iter().any(says));
     }
 }

@@ -32,4 +32,10 @@ impl Identity {
     pub(super) fn unreadable(reason: &'static str) -> Self {
         Self { unreadable: Some(reason), ..Self::hashed(Kind::unreadable()) }
     }
+
+    /// The same, but one that can't be handled, for this reason, if it has no key: no hash is known
+    /// to tell such events apart.
+    pub(super) fn or_unreadable(self, reason: &'static str) -> Self {
+        if self.key.is_some() { self } else { Self::unreadable(reason) }
+    }
 }

@@ -3,6 +3,8 @@
 //! Looks at bytes only, so that a body which is broken, or no text, is no way round it. Doesn't know
 //! which names are secret, and never recurses.
 
+mod text;
+
 use std::borrow::Cow;
 
 use crate::element::string_end;
@@ -92,6 +94,12 @@ impl<'b> Member<'b> {
     pub(super) fn string(&self) -> Option<&'b [u8]> {
         let rest = &self.body[self.value_at..];
         rest.starts_with(b"\"").then(|| &rest[..string_end(rest, 0)])
+    }
+
+    /// Whether it is a text, or a list of texts, that is JSON once more and has a member of one of
+    /// these names: what is in there is redacted with all of it.
+    pub(super) fn is_text_with(&self, names: &[&str]) -> bool {
+        text::has_member(text::leading(&self.body[self.value_at..]), names)
     }
 
     /// Where its value ends; where the body does, if what comes behind it says that the value goes

@@ -126,12 +126,18 @@ fn who_sent_it_is_said_by_the_payload_else_by_the_id() {
 
 #[test]
 fn edits_and_reactions_that_share_an_id_are_different_events() {
-    let edit = |id: &str| {
-        let payload = r#"{"id":"false_1@c.us_A","editedMessageId":"A","body":"x"}"#;
-        event(&body("message.edited", id, payload))
+    let edit = |id: &str, from: &str, text: &str| {
+        let payload = format!(
+            r#"{{"id":"false_{from}_E","from":"{from}","editedMessageId":"A","body":{text}}}"#
+        );
+        let event = event(&body("message.edited", id, &payload));
+        (event.key.as_str().to_owned(), event.digest)
     };
-    assert_eq!(edit("evt_1").key, edit("evt_1").key);
-    assert_ne!(edit("evt_1").key, edit("evt_2").key);
+    let right = edit("evt_1", "1@c.us", "\"x\"");
+    assert!(right.0.starts_with("edit:s:A:"), "{}", right.0);
+    assert_eq!(edit("evt_2", "9@lid", "\"x\""), right);
+    assert_ne!(edit("evt_1", "1@c.us", "\"y\"").0, right.0);
+    assert_eq!(edit("evt_1", "1@c.us", "null").0, "event:s:evt_1");
     let react = |text: &str| {
         let payload = format!(r#"{{"id":"false_1@c.us_R","reaction":{{"text":"{text}"}}}}"#);
         event(&body("message.reaction", "evt_1", &payload))
@@ -139,6 +145,18 @@ fn edits_and_reactions_that_share_an_id_are_different_events() {
     assert_ne!(react("👍").key, react("").key);
     // One that is told again, under an event of its own, is the same.
     assert_eq!(react("👍").key.as_str(), "reaction:s:R:👍");
+}
+
+#[test]
+fn a_status_is_one_event_by_its_number_and_by_its_name() {
+    let of = |members: &str| {
+        let found = event(&body("message.ack", "e", &format!(r#"{{"id":"A",{members}}}"#)));
+        (found.key.as_str().to_owned(), found.kind.as_str().to_owned())
+    };
+    let right = ("status:s:A:2".to_owned(), "status.device".to_owned());
+    for members in [r#""ack":2"#, r#""ackName":"DEVICE""#, r#""ack":2,"ackName":"DEVICE""#] {
+        assert_eq!(of(members), right);
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The scheme of `WASenderApi`: who sent it, what is kept of it, and which events are in a request.
 
 mod conservation;
+mod content;
 mod forms;
 mod hostile;
 mod secrets;
@@ -14,6 +15,20 @@ use crate::bed::scheme::{self, request};
 /// The events of a request, whoever sent it.
 fn events(body: &[u8]) -> Vec<NewEvent> {
     scheme::events(&Wasender::new(Proof::Unverified), body)
+}
+
+/// The one event of a request.
+fn one(body: &str) -> NewEvent {
+    let mut events = events(body.as_bytes());
+    assert_eq!(events.len(), 1, "{body}");
+    events.remove(0)
+}
+
+/// Key, kind and digest: what must be the same in two announcements of one event.
+fn same(body: &str) -> (String, String, [u8; 32]) {
+    let event = one(body);
+    assert_eq!(event.unreadable, None, "{body}");
+    (event.key.as_str().to_owned(), event.kind.as_str().to_owned(), event.digest)
 }
 
 #[test]

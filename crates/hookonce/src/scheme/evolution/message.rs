@@ -21,7 +21,18 @@ impl<'e, 'a> Message<'e, 'a> {
     /// The id of the message that it is or is about.
     pub(super) fn id(&self) -> Option<Cow<'a, str>> {
         let of_key = self.key.as_ref().and_then(|key| key.text("id"));
-        of_key.or_else(|| self.element.text("keyId")).or_else(|| self.element.text("id"))
+        let others = ["keyId", "id"].into_iter().filter_map(|name| self.element.text(name));
+        of_key.into_iter().chain(others).find(|id| !id.trim().is_empty())
+    }
+
+    /// Whether its key is something that can't name a message.
+    pub(super) fn has_broken_key(&self) -> bool {
+        self.key.is_none() && self.element.get("key").is_some_and(|key| !key.is_null())
+    }
+
+    /// Whether it stands for a message that isn't there.
+    pub(super) fn is_placeholder(&self) -> bool {
+        gateway::is_placeholder(self.element, self.element.text("messageType").as_deref())
     }
 
     /// Whether the business sent it.

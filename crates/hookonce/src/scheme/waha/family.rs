@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
+use sha2::{Digest as _, Sha256};
 
 use crate::element::{Json, Object};
 use crate::event::{Key, Kind, Lane, Priority};
@@ -82,7 +83,7 @@ pub(super) fn find<'a>(root: Json<'a>, cuts: &mut Cuts<'a>) -> Result<(), Reason
 impl<'a> Envelope<'a> {
     fn cut(&self, place: Place<'a>, element: Json<'a>) -> Cut<'a> {
         let payload = element.object();
-        if payload.is_none() && self.family.is_of_message() {
+        if payload.is_none() && (self.family.is_of_message() || self.family == Family::Call) {
             let identity = Identity::unreadable("payload is not an object");
             return Cut { sent_at: self.time, ..Cut::alone(place, element, identity) };
         }
@@ -108,7 +109,7 @@ impl<'a> Envelope<'a> {
     /// person has several addresses.
     fn digest(&self, payload: &Object<'a>, message: &Message<'_, 'a>) -> Option<[u8; 32]> {
         match self.family {
-            Family::Message => Some(cut::digest(message.content())),
+            Family::Message | Family::Edited => Some(cut::digest(message.content())),
             Family::Status => Some(cut::digest([payload.get("ack"), payload.get("ackName")])),
             Family::Reaction => {
                 let text = payload.get("reaction").and_then(|reaction| reaction.get("text"));
@@ -116,7 +117,7 @@ impl<'a> Envelope<'a> {
             }
             // There is nothing to say of it but that it is gone.
             Family::Revoked => Some(cut::digest([])),
-            Family::Edited | Family::Call | Family::Session | Family::Other => None,
+            Family::Call | Family::Session | Family::Other => None,
         }
     }
 
@@ -140,10 +141,10 @@ impl<'a> Envelope<'a> {
                     lane: self.lane(message.conversation()),
                     ..self.event(Kind::of(prefix, Some("reaction")))
                 }
+                .or_unreadable(message.lacks())
             }
-            // In some engines edits have the id of the message, so that only the event's own tells
-            // one edit from the next.
             Family::Edited => Identity {
+                key: self.edit_of(payload, message),
                 lane: self.lane(message.conversation()),
                 ..self.event(Kind::of(side, Some("edited")))
             },
@@ -154,21 +155,29 @@ impl<'a> Envelope<'a> {
         }
     }
 
+    /// The key of an edit. In some engines edits have the id of the message, so that the new text is
+    /// in it, too.
+    fn edit_of(&self, payload: &Object<'a>, message: &Message<'_, 'a>) -> Option<Key> {
+        let edited = payload.get("editedMessageId").and_then(message::bare);
+        let id = edited.or_else(|| message.id.clone());
+        let body = payload.get("body").filter(|body| !body.is_null());
+        let hash = body.map(|body| hex::encode(Sha256::digest(body.raw())));
+        self.key_of("edit", &[id.as_deref(), hash.as_deref()])
+    }
+
     /// How far a message of the business's got. In groups it is told for each member.
     fn status(&self, payload: &Object<'a>, message: &Message<'_, 'a>) -> Identity {
-        let number = payload.text("ack");
-        let told = number.as_deref().map(|number| Cow::Owned(ack_word(number).to_owned()));
-        let word = payload.text("ackName").or(told);
-        let parts = [message.id.as_deref(), number.as_deref().or(word.as_deref())];
+        let (number, name) = (payload.text("ack"), payload.text("ackName"));
+        let told = number.as_deref().or_else(|| name.as_deref().map(gateway::ack_of));
+        let word = name.as_deref().or_else(|| number.as_deref().map(gateway::ack_word));
+        let parts = [message.id.as_deref(), told];
         let participant = message.participant();
         let key = match &participant {
             Some(who) => self.key_of("status", &[parts[0], parts[1], Some(who)]),
             None => self.key_of("status", &parts),
         };
-        Identity {
-            key: key.or_else(|| self.own_key()),
-            ..self.event(Kind::of("status", word.as_deref()))
-        }
+        let identity = Identity { key, ..self.event(Kind::of("status", word)) };
+        identity.or_unreadable(message.lacks())
     }
 
     /// That a message was taken back, which happens once.
@@ -191,6 +200,7 @@ impl<'a> Envelope<'a> {
             lane: self.lane(message.conversation()),
             ..self.event(kind)
         }
+        .or_unreadable(gateway::NO_ID)
     }
 
     fn call(&self, payload: &Object<'a>) -> Identity {
@@ -203,6 +213,7 @@ impl<'a> Envelope<'a> {
             priority: Priority::Urgent,
             ..self.event(Kind::of("call", Some(word)))
         }
+        .or_unreadable(gateway::NO_ID)
     }
 
     /// What is known by the envelope alone.
@@ -234,18 +245,5 @@ impl<'a> Envelope<'a> {
 
     fn lane(&self, who: Option<String>) -> Option<Lane> {
         who.map(|who| Lane::of(&[&self.session, &who]))
-    }
-}
-
-/// The word for how far a message got, where only the number is given.
-fn ack_word(number: &str) -> &str {
-    match number {
-        "-1" => "error",
-        "0" => "pending",
-        "1" => "server",
-        "2" => "device",
-        "3" => "read",
-        "4" => "played",
-        other => other,
     }
 }

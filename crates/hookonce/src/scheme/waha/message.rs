@@ -28,6 +28,11 @@ impl<'p, 'a> Message<'p, 'a> {
         Self { payload, id, chat, is_own }
     }
 
+    /// Why an event about it that has no key can't be handled.
+    pub(super) fn lacks(&self) -> &'static str {
+        if self.id.is_none() { gateway::NO_ID } else { gateway::NO_STATUS }
+    }
+
     /// Whose conversation it is in, in one spelling.
     pub(super) fn conversation(&self) -> Option<String> {
         let (side, alternative) =
@@ -114,7 +119,7 @@ impl Parts {
             Some((id, who)) if who.contains('@') && !id.is_empty() => id,
             _ => id,
         };
-        Self { is_own, chat, id: (!id.is_empty()).then(|| id.to_owned()) }
+        Self { is_own, chat, id: (!id.trim().is_empty()).then(|| id.to_owned()) }
     }
 }
 

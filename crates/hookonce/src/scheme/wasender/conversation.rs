@@ -42,8 +42,12 @@ pub(super) fn caller_lane(element: &Element<'_, '_>) -> Option<Lane> {
     Some(Lane::of(&[&person(element, &OTHER_SIDE)?]))
 }
 
-/// Who of a group did what the element says.
+/// Who of a group did what the element says. In a chat of two it is no other than the chat.
 pub(super) fn participant(element: &Element<'_, '_>) -> Option<String> {
+    let chat = ["remoteJid", "chatId"].into_iter().find_map(|name| element.fact(name));
+    if chat.is_some_and(|chat| gateway::is_person(&chat)) {
+        return None;
+    }
     person(element, &PARTICIPANT)
 }
 

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::element::{Json, Object};
 
-use super::super::instant;
+use super::super::{gateway, instant};
 
 /// Where an id stands, if not in `key`.
 pub(super) const IDS: [&str; 2] = ["id", "messageId"];
@@ -47,10 +47,17 @@ impl<'e, 'a> Element<'e, 'a> {
 
     /// The id of the message, call or poll that it is about, wherever that stands.
     pub(super) fn id(&self) -> Option<Cow<'a, str>> {
-        let in_key = self.key.as_ref().and_then(|key| key.text("id"));
-        let of = |object: &Object<'a>| IDS.into_iter().find_map(|name| object.text(name));
+        let says = |id: &Cow<'a, str>| !id.trim().is_empty();
+        let in_key = self.key.as_ref().and_then(|key| key.text("id")).filter(says);
+        let of =
+            |object: &Object<'a>| IDS.into_iter().filter_map(|name| object.text(name)).find(says);
         let around = || self.is_alone.then(|| of(self.request.object)).flatten();
         in_key.or_else(|| of(self.object)).or_else(around)
+    }
+
+    /// Whether its `key` is something that can't name a message.
+    pub(super) fn has_broken_key(&self) -> bool {
+        self.key.is_none() && said(self.object, "key").is_some()
     }
 
     /// What its `key` or else the element itself says under this name.
@@ -62,7 +69,7 @@ impl<'e, 'a> Element<'e, 'a> {
     /// Whether the account itself wrote the message that it is about.
     pub(super) fn is_own(&self) -> bool {
         let in_key = self.key.as_ref().and_then(|key| key.get("fromMe"));
-        in_key.or_else(|| self.object.get("fromMe")).is_some_and(is_true)
+        in_key.or_else(|| self.object.get("fromMe")).is_some_and(gateway::is_yes)
     }
 
     /// The element's own time, else the one that the request was sent at.
@@ -71,11 +78,6 @@ impl<'e, 'a> Element<'e, 'a> {
         let own = own.filter_map(|name| self.object.get(name));
         own.chain(self.request.object.get("timestamp")).find_map(time)
     }
-}
-
-/// Whether a value says yes, in any of the ways in which programs write that.
-pub(super) fn is_true(value: Json<'_>) -> bool {
-    matches!(value.raw(), "true" | "1" | "\"true\"" | "\"1\"")
 }
 
 /// A time; also one that is written as the halves of a number, as some libraries do.

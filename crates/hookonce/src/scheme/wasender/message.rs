@@ -8,26 +8,34 @@ use crate::event::{Key, Kind, Priority};
 use super::super::gateway;
 use super::super::identity::Identity;
 use super::conversation::lane;
-use super::element::{Element, hash, is_true, said};
+use super::element::{Element, hash, said};
+use super::other;
 use super::walk::Found;
 
 /// A message, incoming or own. Under each of its names it has the same id and the same `message`;
 /// what stands around that differs.
 pub(super) fn message<'a>(element: &Element<'_, 'a>) -> Found<'a> {
+    if element.has_broken_key() {
+        return Found::of(element, Identity::unreadable("key is not an object"));
+    }
     let message = said(element.object, "message");
-    let of_message = message.and_then(type_of);
-    let id = element.id();
-    if let (Some("edited" | "protocol"), Some(id)) = (of_message.as_deref(), &id)
-        && let Some(edited) = message.and_then(edited)
+    if let Some(edit) = message.and_then(gateway::edited)
+        && let Some(id) = edit.id.or_else(|| element.id())
     {
-        return edit(element, edited, id);
+        return self::edit(element, edit.to, &id);
     }
-    if let (None, Some(stub)) = (&of_message, element.object.text("messageStubType")) {
-        return placeholder(element, &stub, id.as_deref());
+    let content = message.map(gateway::unwrapped);
+    if let Some(reaction) = content.and_then(|content| content.get("reactionMessage"))
+        && let Some(found) = other::reaction_message(element, reaction)
+    {
+        return found;
     }
-    let word = of_message
-        .or_else(|| element.object.text("messageType"))
-        .or_else(|| element.object.text("type"));
+    let named = || element.object.text("messageType").or_else(|| element.object.text("type"));
+    let id = element.id();
+    if gateway::is_placeholder(element.object, named().as_deref()) {
+        return placeholder(element, id.as_deref());
+    }
+    let word = message.and_then(gateway::message_type).or_else(named);
     let (prefix, priority) =
         if element.is_own() { ("echo", Priority::Normal) } else { ("message", Priority::Urgent) };
     let identity = Identity {
@@ -39,11 +47,6 @@ pub(super) fn message<'a>(element: &Element<'_, 'a>) -> Found<'a> {
     Found { content: message.unwrap_or(element.value), ..Found::of(element, identity) }
 }
 
-/// What sort of message this content is. Some tell of a text by the text alone.
-fn type_of(message: Json<'_>) -> Option<Cow<'_, str>> {
-    message.text().map(|_| Cow::Borrowed("text")).or_else(|| gateway::message_type(message))
-}
-
 /// The key of a message. An id in the flat form is the sender's own, and no message's.
 fn key(element: &Element<'_, '_>, prefix: &str, id: &str) -> Key {
     if !element.is_flat() || element.object.get("key").is_some_and(Json::is_object) {
@@ -53,30 +56,15 @@ fn key(element: &Element<'_, '_>, prefix: &str, id: &str) -> Key {
     Key::of(&["flat", &session, prefix, id])
 }
 
-/// What stands for a message that isn't there: it could not be decrypted yet, and will come under
-/// the same id, or was never one. It must not pass for the message.
-fn placeholder<'a>(element: &Element<'_, 'a>, stub: &str, id: Option<&str>) -> Found<'a> {
+/// What stands for a message that isn't there, and must not pass for it.
+fn placeholder<'a>(element: &Element<'_, 'a>, id: Option<&str>) -> Found<'a> {
+    let stub = element.object.text("messageStubType");
     let identity = Identity {
-        key: id.map(|id| Key::of(&["stub", id, stub])),
+        key: id.map(|id| Key::of(&["stub", id, stub.as_deref().unwrap_or_default()])),
         lane: lane(element),
-        ..Identity::hashed(Kind::of("stub", Some(stub)))
+        ..Identity::hashed(Kind::of("stub", stub.as_deref()))
     };
     Found::of(element, identity)
-}
-
-/// What a message was changed to, where this content says so.
-pub(super) fn edited(message: Json<'_>) -> Option<Json<'_>> {
-    let mut found = None;
-    let mut content = message;
-    // It may be wrapped once or twice, and stands innermost.
-    for _ in 0..4 {
-        let in_protocol = || content.get("protocolMessage")?.get("editedMessage");
-        let inner = content.get("editedMessage").or_else(in_protocol);
-        let Some(inner) = inner.filter(|inner| inner.is_object()) else { break };
-        found = Some(inner);
-        content = inner.get("message").unwrap_or(inner);
-    }
-    found
 }
 
 /// That a message was changed: it has the id of the original, so that its new content is in the key.
@@ -108,7 +96,7 @@ pub(super) fn sent<'a>(element: &Element<'_, 'a>) -> Found<'a> {
 
 fn has_failed(element: &Element<'_, '_>) -> bool {
     if let Some(success) = said(element.object, "success") {
-        return !is_true(success);
+        return !gateway::is_yes(success);
     }
     let status = element.object.text("status").unwrap_or_default().to_lowercase();
     said(element.object, "error").is_some() || matches!(&*status, "error" | "failed")

@@ -68,8 +68,7 @@ impl Family {
     /// The members that hold elements in an event of this name, where `data` is none itself.
     pub(super) fn lists(self, name: &str) -> &'static [&'static str] {
         match self {
-            Self::Message => &["messages", "message"],
-            Self::Sent => &["message"],
+            Self::Message | Self::Sent => &["messages", "message"],
             Self::Update => &["messages", "updates", "message"],
             Self::Receipt => &["messages", "receipts", "message"],
             Self::Reaction => &["messages", "reactions", "message"],
@@ -109,15 +108,19 @@ pub(super) fn normal(name: &str) -> String {
 
 /// What code an event of this name brings, in whatever spelling and escapes; `None` if none.
 pub(super) fn code(name: &[u8]) -> Option<&'static str> {
-    let letters: Vec<u8> = letters(name).filter(u8::is_ascii_alphanumeric).collect();
-    let has = |part: &[u8]| letters.windows(part.len()).any(|window| window == part);
-    if has(b"qr") {
+    if tells_of(name, &[b"qr"]) {
         Some("qrcode")
-    } else if has(b"passkey") {
+    } else if tells_of(name, &[b"passkey"]) {
         Some("passkey")
     } else {
         None
     }
+}
+
+/// Whether one of these words stands in `text`, in whatever spelling and escapes.
+pub(super) fn tells_of(text: &[u8], words: &[&[u8]]) -> bool {
+    let letters: Vec<u8> = letters(text).filter(u8::is_ascii_alphanumeric).collect();
+    words.iter().any(|word| letters.windows(word.len()).any(|part| part == *word))
 }
 
 #[cfg(test)]

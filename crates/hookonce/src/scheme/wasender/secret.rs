@@ -8,25 +8,40 @@ use super::name;
 
 /// Members that are secret in every event. A code may come along with other news, such as that the
 /// session needs one.
-const ALWAYS: [&str; 3] = ["sessionid", "qr", "qrcode"];
+const ALWAYS: [&str; 6] = ["sessionid", "apikey", "qr", "qrcode", "passkey", "pairingcode"];
+/// Members that bring a code in what is said of a session.
+const OF_SESSION: [&str; 2] = ["code", "base64"];
 /// Members that bring a code where the event's name may have been lost.
-const CODES: [&str; 5] = ["sessionid", "qr", "qrcode", "passkey", "token"];
+const CODES: [&str; 7] = ["sessionid", "apikey", "qr", "qrcode", "passkey", "pairingcode", "token"];
 /// What may be known of an event that brings a code.
 const ABOUT: [&str; 2] = ["event", "timestamp"];
 
 /// The body without credentials.
 pub(super) fn redacted(body: &[u8]) -> Cow<'_, [u8]> {
-    let mut brings_code = false;
+    let (mut is_named, mut is_other) = (false, false);
+    let (mut brings_code, mut is_of_session) = (false, false);
     let redacted = redact_where(body, |member| {
-        let is_name = member.is_outermost() && member.is("event");
-        brings_code |= is_name && member.string().is_some_and(|name| name::code(name).is_some());
-        member.is_any(&ALWAYS)
+        if member.is_outermost() && member.is("event") {
+            match member.string().filter(|name| name.len() > 2) {
+                Some(name) => {
+                    is_named = true;
+                    brings_code |= name::code(name).is_some();
+                    is_of_session |= name::tells_of(name, &[b"session"]);
+                }
+                None => is_other = true,
+            }
+        }
+        member.is_any(&ALWAYS) || (member.is("data") && member.is_text_with(&ALWAYS))
     });
-    if !brings_code {
-        return redacted;
+    // A name that isn't where names are may be anywhere.
+    if brings_code || ((is_other || !is_named) && name::tells_of(body, &[b"qrcode", b"passkey"])) {
+        // All that is said of it, whatever it is called there.
+        return Cow::Owned(redact_where(&redacted, |member| !member.is_any(&ABOUT)).into_owned());
     }
-    // All that is said of it, whatever it is called there.
-    Cow::Owned(redact_where(&redacted, |member| !member.is_any(&ABOUT)).into_owned())
+    if is_of_session {
+        return Cow::Owned(redact(&redacted, &OF_SESSION).into_owned());
+    }
+    redacted
 }
 
 /// A redacted body that can't be read without what may still be a credential in it: what follows a

@@ -7,9 +7,9 @@ use crate::event::{Key, Kind};
 
 use super::super::gateway;
 use super::super::identity::Identity;
-use super::conversation::{lane, participant};
+use super::conversation::participant;
 use super::element::{Element, hash, said, time};
-use super::message::{edit, edited};
+use super::message::edit;
 use super::walk::Found;
 
 /// What a person did with a message, by the time that says so.
@@ -19,55 +19,35 @@ const DONE: [(&str, &str); 3] =
 /// What changed of a message: its status, its text, or something else.
 pub(super) fn update<'a>(element: &Element<'_, 'a>) -> Found<'a> {
     let update = said(element.object, "update").unwrap_or(element.value);
-    let id = element.id();
     let message = update.get("message").filter(|message| message.is_object());
     let status = update.get("status").and_then(Json::text).filter(|word| !word.is_empty());
+    let edited = message.and_then(gateway::edited);
+    let named = edited.as_ref().and_then(|edit| edit.id.clone());
+    let Some(id) = named.or_else(|| element.id()) else {
+        return Found::of(element, Identity::unreadable(gateway::NO_ID));
+    };
     // An edit comes under the original's id; a status beside it would be lost less dearly.
-    if let (Some(to), Some(id)) = (message.and_then(edited), &id) {
-        return edit(element, to, id);
+    if let Some(to) = edited {
+        return edit(element, to.to, &id);
     }
     if let Some(status) = status {
-        return Found { content: update, ..of_status(element, &status) };
+        return Found { content: update, ..of_status(element, &id, &status) };
     }
-    match (message, id) {
-        (Some(message), Some(id)) => edit(element, message, &id),
-        (_, id) => {
-            let word = if message.is_some() { "edit" } else { "other" };
-            let identity = Identity {
-                key: id.map(|id| Key::of(&["update", &id, &hash(update)])),
-                lane: message.and_then(|_| lane(element)),
-                ..Identity::hashed(Kind::of("update", Some(word)))
-            };
-            Found { content: update, ..Found::of(element, identity) }
-        }
+    if let Some(message) = message {
+        return edit(element, gateway::unwrapped(message), &id);
     }
+    let key = Key::of(&["update", &id, &hash(update)]);
+    let identity = Identity::known(Kind::of("update", Some("other")), key);
+    Found { content: update, ..Found::of(element, identity) }
 }
 
 /// One status of a message. In a group each participant has one.
-fn of_status<'a>(element: &Element<'_, 'a>, status: &str) -> Found<'a> {
-    let word = word(status);
+fn of_status<'a>(element: &Element<'_, 'a>, id: &str, status: &str) -> Found<'a> {
+    let word = gateway::status_word(status);
     let who = participant(element);
-    let key = element.id().map(|id| {
-        let parts = ["status", &id, &word, who.as_deref().unwrap_or_default()];
-        Key::of(&parts[..3 + usize::from(who.is_some())])
-    });
-    let identity = Identity { key, ..Identity::hashed(Kind::of("status", Some(&word))) };
-    Found::of(element, identity)
-}
-
-/// The word for a status, however it is told: as a number, as the gateway's word or as the library's
-/// constant.
-fn word(status: &str) -> Cow<'_, str> {
-    let lower = status.to_lowercase();
-    Cow::Borrowed(match &*lower {
-        "0" => "error",
-        "1" => "pending",
-        "2" | "server_ack" => "sent",
-        "3" | "delivery_ack" => "delivered",
-        "4" => "read",
-        "5" => "played",
-        _ => return Cow::Owned(lower),
-    })
+    let parts = ["status", id, &word, who.as_deref().unwrap_or_default()];
+    let key = Key::of(&parts[..3 + usize::from(who.is_some())]);
+    Found::of(element, Identity::known(Kind::of("status", Some(&word)), key))
 }
 
 /// That one person got, read or played a message: `receipt` is who and when. The person is part of
@@ -86,11 +66,14 @@ pub(super) fn receipt<'a>(element: &Element<'_, 'a>, receipt: Json<'a>) -> Found
         Some((word, ..)) => Cow::Borrowed(word),
         None => text("type").or_else(|| text("status")).unwrap_or_default(),
     };
-    let done = word(&done);
-    let id = element.id().filter(|_| !done.is_empty());
-    let identity = Identity {
-        key: id.map(|id| Key::of(&["receipt", &id, &who, &done])),
-        ..Identity::hashed(Kind::of("receipt", Some(&done)))
+    let done = gateway::status_word(&done);
+    let identity = match element.id() {
+        None => Identity::unreadable(gateway::NO_ID),
+        Some(_) if done.is_empty() => Identity::unreadable(gateway::NO_STATUS),
+        Some(id) => Identity::known(
+            Kind::of("receipt", Some(&done)),
+            Key::of(&["receipt", &id, &who, &done]),
+        ),
     };
     let found = Found::of(element, identity);
     match told {

@@ -29,7 +29,12 @@ proptest! {
         for (event, item) in found.iter().zip(&items) {
             let payload = hookonce::element::Json::read(event.payload.as_bytes()).unwrap();
             prop_assert_eq!(payload.pointer(&event.element).unwrap().raw(), item);
-            let dead = item.starts_with('"') && name.starts_with("message");
+            let dead = match name {
+                "message" => item.starts_with('"'),
+                "message.ack" => !item.contains("ack"),
+                "call.received" => !item.starts_with('{') || item == "{}",
+                _ => false,
+            };
             prop_assert_eq!(event.unreadable.is_some(), dead);
         }
     }
@@ -123,5 +128,40 @@ fn times_are_seconds_or_milliseconds_or_those_of_the_envelope() {
             r#"{{"event":"message","timestamp":1760000400000,"payload":{{"id":"A","timestamp":{time}}}}}"#
         );
         assert_eq!(event(&sent).sent_at.unwrap().to_string(), right, "{time}");
+    }
+}
+
+#[test]
+fn what_is_known_by_an_id_and_has_none_is_dead_beside_its_siblings() {
+    for (name, good, broken, reason) in [
+        ("message.ack", r#"{"id":"N","ack":3}"#, r#"{"ack":3}"#, "element has no id"),
+        ("message.ack", r#"{"id":"N","ack":3}"#, r#"{"id":"A"}"#, "element has no status"),
+        (
+            "message.reaction",
+            r#"{"id":"N","reaction":{"text":"x"}}"#,
+            r#"{"reaction":{"text":"x"}}"#,
+            "element has no id",
+        ),
+        (
+            "message.revoked",
+            r#"{"revokedMessageId":"N"}"#,
+            r#"{"revokedMessageId":" "}"#,
+            "element has no id",
+        ),
+        ("call.received", r#"{"id":"N"}"#, "{}", "element has no id"),
+    ] {
+        let mut items: Vec<_> = (0..20).map(|n| good.replace('N', &n.to_string())).collect();
+        items[7] = broken.to_owned();
+        items[11] = "7".to_owned();
+        let found = events(body(name, "evt_1", &format!("[{}]", items.join(","))).as_bytes());
+        assert_eq!(found.len(), 20);
+        for (n, found) in found.iter().enumerate() {
+            let right = match n {
+                7 => Some(reason),
+                11 => Some("payload is not an object"),
+                _ => None,
+            };
+            assert_eq!((found.unreadable, found.weak_key), (right, right.is_some()), "{name} {n}");
+        }
     }
 }

@@ -1,22 +1,6 @@
 //! One event in many forms: names, spellings, arrays or objects, ids in other places.
 
-use hookonce::event::NewEvent;
-
-use super::events;
-
-/// The one event of a request.
-fn one(body: &str) -> NewEvent {
-    let mut events = events(body.as_bytes());
-    assert_eq!(events.len(), 1, "{body}");
-    events.remove(0)
-}
-
-/// Key, kind and digest: what must be the same in two announcements of one event.
-fn same(body: &str) -> (String, String, [u8; 32]) {
-    let event = one(body);
-    assert_eq!(event.unreadable, None, "{body}");
-    (event.key.as_str().to_owned(), event.kind.as_str().to_owned(), event.digest)
-}
+use super::{events, one, same};
 
 fn key(body: &str) -> String {
     same(body).0
@@ -76,7 +60,7 @@ fn both_forms_at_once_give_both_their_elements() {
 
 #[test]
 fn what_the_account_itself_sent_is_an_echo_in_the_lane_of_whom_it_went_to() {
-    for yes in ["true", "1", "\"true\""] {
+    for yes in ["true", "1", "\"true\"", "\"1\"", "\"True\"", "\"TRUE\""] {
         let event = one(&format!(
             r#"{{"event":"messages.upsert","data":{{"key":{{"id":"A","fromMe":{yes},"remoteJid":"900001@lid","senderPn":"15550002222","remoteJidAlt":"15550001111@s.whatsapp.net"}},"message":{{"conversation":"a"}}}}}}"#
         ));
@@ -84,8 +68,9 @@ fn what_the_account_itself_sent_is_an_echo_in_the_lane_of_whom_it_went_to() {
         assert_eq!(event.lane.unwrap().as_str(), "15550001111");
     }
     for no in ["false", "0", "null", "\"false\"", "{}"] {
-        let body =
-            format!(r#"{{"event":"messages.upsert","data":{{"key":{{"id":"A","fromMe":{no}}}}}}}"#);
+        let body = format!(
+            r#"{{"event":"messages.upsert","data":{{"key":{{"id":"A","fromMe":{no}}},"messageBody":"a"}}}}"#
+        );
         assert_eq!(one(&body).key.as_str(), "message:A");
     }
 }
@@ -100,7 +85,10 @@ fn an_id_of_any_other_form_is_none() {
         assert_eq!(event.kind.as_str(), "message.text");
     }
     let of = |members: &str| key(&format!(r#"{{"event":"messages.received",{members}}}"#));
-    assert_eq!(of(r#""data":{"key":{"id":12345678901234567890}}"#), "message:12345678901234567890");
+    assert_eq!(
+        of(r#""data":{"key":{"id":12345678901234567890},"messageBody":"a"}"#),
+        "message:12345678901234567890"
+    );
     assert_eq!(of(r#""data":{"id":"a:B%"}"#), "message:a%3AB%25");
     assert_eq!(of(r#""data":{"messageId":"A","x":1}"#), "message:A");
     assert_eq!(of(r#""id":"A","data":{"x":1}"#), "message:A");

@@ -108,7 +108,7 @@ fn an_edit_that_is_wrapped_without_end_is_one_event() {
 
 #[test]
 fn repeated_members_and_escaped_names_hide_nothing() {
-    let body = r#"{"event":"groups.update","\u0065vent":"messages.upsert","data":{"messages":7},"d\u0061ta":{"messages":[],"m\u0065ssages":[{"key":{"id":"A"},"k\u0065y":{"id":"B","i\u0064":"C"}}]}}"#;
+    let body = r#"{"event":"groups.update","\u0065vent":"messages.upsert","data":{"messages":7},"d\u0061ta":{"messages":[],"m\u0065ssages":[{"key":{"id":"A"},"k\u0065y":{"id":"B","i\u0064":"C"},"message":"x"}]}}"#;
     let found = events(body.as_bytes());
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].key.as_str(), &*found[0].element), ("message:C", "/data/messages/0"));
@@ -152,6 +152,8 @@ fn credentials_by_the_thousand_take_no_quadratic_time() {
         (r#""event":"qrcode","#, "{"),
         (r#"{"event":"qrcode","#, "["),
         ("sessionIds,qrs,", "{"),
+        (r#""data":["#, "{"),
+        (r#""data":"\\\"data\\\":","#, "{"),
     ] {
         let body = [open, &member.repeat(40_000)].concat();
         assert_eq!(events(body.as_bytes()).len(), 1);

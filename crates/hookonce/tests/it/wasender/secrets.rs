@@ -30,6 +30,13 @@ fn no_event_tells_a_session_key_or_a_code() {
         r##"[{"event":"qrcode.updated","data":{"x":"#C"}}]"##,
         r##"{"event":"message.sent","session-id":"#K","SESSIONID":"#K","session\u005fid":"#K"}"##,
         r##"{"event":"something.new","data":[{"sessionId":"#K"},{"a":{"sessionId":"#K"}}]}"##,
+        r##"{"event":"session.status","data":{"passkey":"#C","code":"#C","pairingCode":"#C","apiKey":"#K","base64":["#C"]}}"##,
+        r##"{"event":"messages.upsert","data":{"key":{"id":"1"},"pairing_code":"#C","apikey":"#K","passKey":{"a":"#C"}}}"##,
+        r##"{"event":{"name":"qrcode.updated"},"data":{"base64":"#C"},"x":"#C"}"##,
+        r##"{"event":["passkey.updated"],"data":{"challenge":"#C"}}"##,
+        r##"{"type":"qrcode.updated","data":{"base64":"#C"}}"##,
+        r##"{"event":"something.new","data":"{\"sessionId\":\"#K\"}"}"##,
+        r##"{"event":"something.new","data":["{\"a\":\"{\\\"session_id\\\" : \\\"#K\\\"}\"}"]}"##,
         // What can't be read.
         r##"{"event":"qrcode.updated","data":{"base64":"#C"##,
         r##"{"data":{"qr":"#C"##,
@@ -56,6 +63,12 @@ fn no_event_tells_a_session_key_or_a_code() {
             }
         }
     }
+}
+
+#[test]
+fn a_code_that_somebody_wrote_to_the_account_is_kept() {
+    let body = r#"{"event":"messages.upsert","data":{"key":{"id":"1"},"message":{"conversation":"my \"apikey\"","code":"1","base64":"x"}}}"#;
+    assert_eq!(events(body.as_bytes())[0].payload, body);
 }
 
 proptest! {
