@@ -18,6 +18,10 @@ pub fn evolution_parse(bytes: &[u8]) {
     check_json_payloads(&evolution, &events);
     check_unseen(&body, &events, &KEYS);
     if let Some(counted) = elements(&body, "data") {
-        assert_eq!(events.len(), counted);
+        // Something that has lists in it may be as many as they hold.
+        let has_lists = events.iter().any(|event| {
+            event.element.ends_with("/messages/0") || event.element.ends_with("/keys/0")
+        });
+        assert!(events.len() == counted || has_lists && events.len() > counted);
     }
 }

@@ -127,3 +127,14 @@ fn without_a_time_equal_events_are_told_apart_by_the_minute() {
     let [one, other] = of(&timed);
     assert_eq!(one, other);
 }
+
+#[test]
+fn a_list_that_is_empty_hides_nothing() {
+    let body = r#"{"event":"messages.upsert","instance":"i","data":[{"messages":[]},{"key":{"id":"A"},"message":{"conversation":"a"}},{"keys":[],"messages":[{"key":{"id":"B"},"message":{"conversation":"b"}}]}]}"#;
+    let evolution = Evolution::new(Proof::Unverified, EvolutionSignature::Jwt);
+    let events = crate::bed::scheme::events(&evolution, body.as_bytes());
+    let elements: Vec<_> = events.iter().map(|event| &*event.element).collect();
+    assert_eq!(elements, ["/data/0", "/data/0", "/data/0/messages/0"]);
+    assert!(events[0].weak_key);
+    assert_eq!(events[2].key.as_str(), "message:i:B");
+}

@@ -98,7 +98,8 @@ impl Envelope<'_> {
         let list = object.as_ref().filter(|object| Message::of(object).id().is_none());
         let list = list.and_then(|object| {
             let names = ["messages", "keys"].into_iter();
-            let is_list = |member: &&Member<'a>| member.value.is_array();
+            // An empty one holds nothing, so that the element is what there is.
+            let is_list = |member: &&Member<'a>| member.value.items().next().is_some();
             names
                 .filter_map(|name| object.member(name).filter(is_list).map(|to| (to, name)))
                 .map(|(to, name)| Step::to(object, to, name))
