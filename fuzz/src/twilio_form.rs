@@ -122,7 +122,9 @@ fn decode(text: &[u8]) -> Vec<u8> {
 
 /// The form of these parameters, every byte escaped.
 fn written(parameters: &[Parameter]) -> Vec<u8> {
-    let escaped = |text: &[u8]| text.iter().map(|byte| format!("%{byte:02x}")).collect::<String>();
+    let escaped = |text: &[u8]| -> String {
+        text.iter().flat_map(|byte| ["%".to_owned(), hex::encode([*byte])]).collect()
+    };
     // One without a name would be left out where it has no value, either.
     let written = |(name, value): &Parameter| format!("{}={}", escaped(name), escaped(value));
     parameters.iter().map(written).collect::<Vec<_>>().join("&").into_bytes()

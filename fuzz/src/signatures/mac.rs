@@ -176,7 +176,7 @@ impl Sender {
         // There may be `=` at the end or not.
         let bare = signature.trim_end_matches('=');
         bare == STANDARD_NO_PAD.encode(tag)
-            && (signature.len() == bare.len() || signature.len() % 4 == 0)
+            && (signature.len() == bare.len() || signature.len().is_multiple_of(4))
     }
 }
 

@@ -50,8 +50,8 @@ impl Token {
         let parts: Vec<_> = token.split('.').collect();
         let [header, claims, given] = parts[..] else { return Proven::Not };
         let signed = format!("{header}.{claims}");
-        let signer = by(|secret| tag(&signed, secret) == given);
-        if signer == Proven::Not {
+        let prover = by(|secret| tag(&signed, secret) == given);
+        if prover == Proven::Not {
             return Proven::Not;
         }
         let read = |part| -> Option<Value> {
@@ -67,7 +67,7 @@ impl Token {
             return Proven::Not;
         }
         match self.is_timely(&claims) {
-            Some(true) => signer,
+            Some(true) => prover,
             Some(false) => Proven::Not,
             None => Proven::Perhaps,
         }

@@ -26,6 +26,9 @@ pub const QUERY: &str = "?";
 
 const URL: &str = "https://hooks.example.org/webhooks/source";
 
+/// What is found by a look at a request.
+type Look<T> = Box<dyn Fn(&Request) -> T>;
+
 /// A way of signing.
 pub struct Way {
     pub scheme: Box<dyn Scheme>,
@@ -34,9 +37,9 @@ pub struct Way {
     /// Headers that are always there.
     pub beside: Vec<(&'static str, &'static [u8])>,
     /// What would be right, under either secret, and what would be wrong.
-    pub texts: Box<dyn Fn(&Request) -> [String; 3]>,
+    pub texts: Look<[String; 3]>,
     /// What a request proves.
-    pub proven: Box<dyn Fn(&Request) -> Proven>,
+    pub proven: Look<Proven>,
 }
 
 /// What a request proves.
