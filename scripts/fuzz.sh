@@ -90,7 +90,7 @@ choose_corpus() {
     done
     find "fuzz/corpus/$target" -type f ! -name 'by_hand_*' ! -name 'found_*' -delete
     # They were written in the order of how much each adds.
-    find "$chosen" -type f -printf '%T@ %p\n' | sort -n | head -n $most_files | cut -d' ' -f2 |
+    find "$chosen" -type f -printf '%T@ %p\n' | sort -n | sed "1,${most_files}!d" | cut -d' ' -f2 |
         while read -r file; do
             cp "$file" "fuzz/corpus/$target/"
         done

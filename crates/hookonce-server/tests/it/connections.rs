@@ -14,16 +14,19 @@ use senders::{Measured, SENDERS, Senders};
 
 /// How many bad connections there are at once.
 const BAD: usize = 2000;
-/// How long a sender waits for its answer, but for one in a hundred.
+/// How long a sender waits for its answer once the onset is over, but for one in a hundred.
 const P99: Duration = Duration::from_millis(100);
-/// How long it may wait at all: at first every place is taken by what may still be honest, for a
-/// second, and a connection that the system's queue has no room for is tried again after 1 s and 3 s.
-const LONGEST: Duration = Duration::from_secs(8);
+/// How long the onset lasts, in which every place is taken by what may still be honest (for a second),
+/// and the system's queue of connections is full: one that finds no room is tried again after 1 s.
+const ONSET: Duration = Duration::from_secs(3);
+/// How long a sender waits at most, then too.
+const LONGEST: Duration = Duration::from_secs(6);
 /// How many connections the server has at once.
 const PLACES: usize = 1024;
 /// What each may take: 64 kB of a head or of what is read ahead, as much room for a body, and the rest.
 const PLACE_KB: usize = 64 + 64 + 16;
 
+/// Fails when `shed` in the library's `listener.rs` spares a body that is waited for.
 #[test]
 fn two_thousand_bad_connections_keep_no_sender_waiting() {
     let this = std::env::current_exe().unwrap();
@@ -61,12 +64,14 @@ fn inside_a_process_with_enough_descriptors() {
     let peak = status(&server, "VmHWM:");
     let alone_again = senders_alone(&server, "after");
     println!("alone: {alone}; {alone_again}");
-    println!("beside {} bad connections: {beside}; {peak} kB, before {memory} kB", flood.opened());
+    let p99 = beside.p99_from(flood.began + ONSET);
+    println!("beside {} bad connections: {beside}; p99 after the onset {p99:?}", flood.opened());
+    println!("memory: {memory} kB alone, {peak} kB at most");
 
     assert!(flood.opened() >= BAD, "{} opened", flood.opened());
     // Where the machine has much else to do, senders alone wait, too.
-    let p99 = P99.max(4 * alone.p99().max(alone_again.p99()));
-    assert!(beside.p99() < p99, "{:?}, and {p99:?} would do", beside.p99());
+    let would_do = P99.max(4 * alone.p99().max(alone_again.p99()));
+    assert!(p99 < would_do, "{p99:?}, and {would_do:?} would do");
     assert!(beside.longest() < LONGEST, "{:?}", beside.longest());
     assert!(peak < memory + PLACES * PLACE_KB, "{peak} kB, before {memory} kB");
     let stored = place.asks().number("select count(*) from hookonce_events");

@@ -13,6 +13,9 @@ mod setup;
 mod generic;
 mod pages;
 mod signing;
+
+mod planted;
+mod senders;
 mod wasender;
 
 mod gateways;

@@ -19,10 +19,14 @@ use crate::event::{BASE64, FORM, NewEvent};
 use super::cut::{self, Whole};
 use super::identity::Identity;
 use super::signature::Hash;
-use super::{Answer, Origin, Proof, Request, Scheme, Secret, Signed, Unproven, Unsigned, Verified};
+use super::{Answer, Origin, Proof, Request, Scheme, Signed, Unproven, Unsigned, Verified};
 use form::Form;
 
 const SIGNATURE: &str = "X-Twilio-Signature";
+
+/// The header of those who have chosen to have requests signed with SHA-256 under a shared key:
+/// `key=…,algorithm=HMAC_SHA256`.
+const SETTINGS: &str = "X-Twilio-Webhooks-Signature-Settings";
 
 /// The parameter of the query that has the hash of a body which is no form.
 const BODY_HASH: &str = "bodySHA256";
@@ -53,7 +57,8 @@ impl Scheme for Twilio {
         if let Proof::Unverified = self.proof {
             return Verified::prove(request, &self.proof, |_, _| false);
         }
-        let tag = tag(&request)?;
+        let hash = hash(&request)?;
+        let tag = tag(&request, hash)?;
         // Without the address nothing can be proven.
         let url = request.url(self.public_url.as_deref()).ok_or(Unproven::Wrong)?;
         let body = request.body.clone();
@@ -66,7 +71,11 @@ impl Scheme for Twilio {
         let parameters = form.signed();
         let urls = address::spellings(&url);
         Verified::prove(request, &self.proof, |_, secret| {
-            urls.iter().any(|url| matches(secret, url, &parameters, &tag))
+            let is_of = |url: &String| {
+                let parts = [&[url.as_bytes()], &parameters[..]].concat();
+                hash.matches(secret.bytes(), &parts, &tag)
+            };
+            urls.iter().any(is_of)
         })
     }
 
@@ -115,15 +124,23 @@ impl Scheme for Twilio {
 }
 
 /// The signature that a request claims.
-fn tag(request: &Request) -> Result<[u8; 20], Unproven> {
-    let header = request.only_header(SIGNATURE)?;
-    let tag = STANDARD.decode(header.as_bytes()).map_err(|_| Unproven::Malformed)?;
-    tag.try_into().map_err(|_| Unproven::Malformed)
+fn tag(request: &Request, hash: Hash) -> Result<Vec<u8>, Unproven> {
+    let tag = STANDARD.decode(request.only_header(SIGNATURE)?.as_bytes());
+    tag.ok().filter(|tag| tag.len() == hash.length()).ok_or(Unproven::Malformed)
 }
 
-fn matches(secret: &Secret, url: &str, parameters: &[&[u8]], tag: &[u8]) -> bool {
-    let parts = [&[url.as_bytes()], parameters].concat();
-    Hash::Sha1.matches(secret.bytes(), &parts, tag)
+/// What it claims to be signed with. Whoever claims another has to have the key all the same.
+fn hash(request: &Request) -> Result<Hash, Unproven> {
+    if !request.headers.contains_key(SETTINGS) {
+        return Ok(Hash::Sha1);
+    }
+    let pairs = request.header_text(SETTINGS)?.split(',').filter_map(|pair| pair.split_once('='));
+    let mut named = pairs.filter(|(name, _)| name.trim() == "algorithm");
+    match (named.next().map(|(_, hash)| hash.trim()), named.next()) {
+        (None | Some("" | "HMAC_SHA1"), None) => Ok(Hash::Sha1),
+        (Some("HMAC_SHA256"), None) => Ok(Hash::Sha256),
+        _ => Err(Unproven::Malformed),
+    }
 }
 
 /// Checks that the body is the one whose hash is in the query, which is a part of what is signed.

@@ -43,8 +43,8 @@ enum Fault {
 /// How often there is each. Of bodies that never end there are more than the server has places, since
 /// nothing takes a place for longer.
 const FAULTS: [(Fault, usize); 8] = [
-    (Fault::HalfBody, 4),
-    (Fault::TricklingBody, 3),
+    (Fault::HalfBody, 8),
+    (Fault::TricklingBody, 6),
     (Fault::TricklingHead, 1),
     (Fault::Silent, 1),
     (Fault::HalfClosed, 1),
@@ -56,7 +56,7 @@ const FAULTS: [(Fault, usize); 8] = [
 /// Bad connections, opened at once; each goes on until the server gives it up.
 pub(super) struct Flood {
     opened: Arc<AtomicUsize>,
-    began: Instant,
+    pub(super) began: Instant,
     /// Where they run; they end with it.
     _runtime: Runtime,
     _running: JoinSet<()>,

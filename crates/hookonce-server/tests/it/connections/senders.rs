@@ -1,4 +1,7 @@
 //! Senders as they should be, who note how long each answer took.
+//!
+//! Each posts by its timetable, and a time counts from when its request was due: a sender that is kept
+//! waiting doesn't get away with fewer requests.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,8 +15,8 @@ use crate::crash::sender::{Message, Sender, body};
 const KEEPING: usize = 4;
 const OPENING: usize = 4;
 pub(super) const SENDERS: usize = KEEPING + OPENING;
-/// What a sender does between two requests takes so long.
-const PAUSE: Duration = Duration::from_millis(10);
+/// How often each has something to post.
+const EVERY: Duration = Duration::from_millis(25);
 
 /// Senders that post until they are told to end.
 pub(super) struct Senders {
@@ -48,7 +51,7 @@ impl Senders {
             all.times.extend(one.times);
             all.again += one.again;
         }
-        all.times.sort_unstable();
+        all.times.sort_unstable_by_key(|(_, took)| *took);
         all
     }
 }
@@ -62,11 +65,12 @@ fn post(
 ) -> Measured {
     let mut measured = Measured::default();
     let mut sender = Sender::new(url);
-    let mut n = 0;
+    let (mut n, mut due) = (0, Instant::now());
     while !is_over.load(Ordering::Relaxed) {
         n += 1;
+        due += EVERY;
+        thread::sleep(due.saturating_duration_since(Instant::now()));
         let request = body(&[Message::new(format!("wamid.{name}.{n}"), 1)]);
-        let began = Instant::now();
         let answer = loop {
             if !keeps {
                 sender = Sender::new(url);
@@ -77,20 +81,19 @@ fn post(
                 Err(_) => measured.again += 1,
             }
             sender = Sender::new(url);
-            thread::sleep(PAUSE);
+            thread::sleep(EVERY);
         };
-        measured.times.push(began.elapsed());
+        measured.times.push((due, due.elapsed()));
         assert_eq!(answer.status, 200, "{answer:?}");
         answered.fetch_add(1, Ordering::Relaxed);
-        thread::sleep(PAUSE);
     }
     measured
 }
 
-/// How long the answers took, in order of length.
+/// When each request was due and how long its answer took from then, in order of length.
 #[derive(Default)]
 pub(super) struct Measured {
-    times: Vec<Duration>,
+    times: Vec<(Instant, Duration)>,
     /// How often a connection broke before the answer.
     again: usize,
 }
@@ -100,18 +103,24 @@ impl Measured {
         self.times.len()
     }
 
+    /// How long all but one in a hundred took at most, of those that were due from then on.
+    pub(super) fn p99_from(&self, from: Instant) -> Duration {
+        let due: Vec<_> = self.times.iter().filter(|(due, _)| *due >= from).collect();
+        due[due.len() * 99 / 100].1
+    }
+
     pub(super) fn p99(&self) -> Duration {
-        self.times[self.times.len() * 99 / 100]
+        self.times[self.times.len() * 99 / 100].1
     }
 
     pub(super) fn longest(&self) -> Duration {
-        self.times[self.times.len() - 1]
+        self.times[self.times.len() - 1].1
     }
 }
 
 impl fmt::Display for Measured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (count, p50, again) = (self.answered(), self.times[self.times.len() / 2], self.again);
+        let (count, p50, again) = (self.answered(), self.times[self.times.len() / 2].1, self.again);
         let (p99, longest) = (self.p99(), self.longest());
         write!(
             f,

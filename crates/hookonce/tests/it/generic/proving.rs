@@ -27,8 +27,8 @@ fn github() -> HmacSigning {
     }
 }
 
-fn place(header: &str, prefix: &str) -> Option<TimestampPlace> {
-    Some(TimestampPlace { header: header.parse().unwrap(), prefix: prefix.into() })
+fn place(header: &str, prefix: &str) -> TimestampPlace {
+    TimestampPlace { header: header.parse().unwrap(), prefix: prefix.into() }
 }
 
 fn standard_webhooks() -> HmacSigning {
@@ -38,7 +38,7 @@ fn standard_webhooks() -> HmacSigning {
         separator: Some(" ".into()),
         prefix: "v1,".into(),
         template: "{header:webhook-id}.{timestamp}.{body}".parse().unwrap(),
-        timestamp: place("webhook-timestamp", ""),
+        timestamp: Some(place("webhook-timestamp", "")),
         tolerance: Some(SignedDuration::from_mins(5)),
         secret_form: SecretForm { prefix: "whsec_".into(), encoding: Encoding::Base64 },
         ..github()
@@ -51,7 +51,7 @@ fn stripe() -> HmacSigning {
         separator: Some(",".into()),
         prefix: "v1=".into(),
         template: "{timestamp}.{body}".parse().unwrap(),
-        timestamp: place("stripe-signature", "t="),
+        timestamp: Some(place("stripe-signature", "t=")),
         tolerance: Some(SignedDuration::from_mins(5)),
         ..github()
     }
@@ -96,7 +96,7 @@ fn the_vectors_of_senders_are_proven() {
     let ycloud = HmacSigning {
         header: "ycloud-signature".parse().unwrap(),
         prefix: "s=".into(),
-        timestamp: place("ycloud-signature", "t="),
+        timestamp: Some(place("ycloud-signature", "t=")),
         ..stripe()
     };
     let signed = "t=1760000000,s=f495e119a46eb6023c06ab057f70eee20b42a99ccba7a692b6af681055bfadd9";
@@ -107,7 +107,7 @@ fn the_vectors_of_senders_are_proven() {
         header: "messagebird-signature".parse().unwrap(),
         prefix: String::new(),
         template: "{timestamp}\n{url}\n{body_sha256}".parse().unwrap(),
-        timestamp: place("messagebird-request-timestamp", ""),
+        timestamp: Some(place("messagebird-request-timestamp", "")),
         ..github()
     };
     let headers = [
@@ -187,7 +187,7 @@ fn any_of_several_signatures_is_good_and_not_endlessly_many_are_looked_at() {
     let scheme = scheme(Signing::Hmac(stripe()), &["new", "old"]);
     let said = |value: &str| said(&scheme, "{}", &[("stripe-signature", value)], AT);
     let (good, wrong) = (stripe_tag(AT, "old"), "0".repeat(64));
-    assert_eq!(said(&stripe_header(AT, &[good.clone()])), Ok(Some(1)));
+    assert_eq!(said(&stripe_header(AT, std::slice::from_ref(&good))), Ok(Some(1)));
     assert_eq!(said(&stripe_header(AT, &[wrong.clone(), good.clone()])), Ok(Some(1)));
     assert_eq!(said(&stripe_header(AT, &["zz".into(), good.clone()])), Ok(Some(1)));
     assert_eq!(said(&format!("t={AT}, v0={wrong} , v1={good}")), Ok(Some(1)));
@@ -272,7 +272,7 @@ fn the_address_is_the_one_that_the_sender_was_given() {
 fn what_is_signed_by_us_is_proven_to_us() {
     let hmac = |template: &str| HmacSigning {
         template: template.parse().unwrap(),
-        timestamp: place("x-time", "at "),
+        timestamp: Some(place("x-time", "at ")),
         tolerance: Some(SignedDuration::from_secs(1)),
         ..github()
     };

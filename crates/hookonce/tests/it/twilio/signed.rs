@@ -203,3 +203,32 @@ fn what_is_signed_here_is_proven_here() {
         assert_eq!(said(&twilio, target, body, kind, &value("x-twilio-signature")), Ok(Some(0)));
     }
 }
+
+#[test]
+fn an_account_may_have_chosen_sha_256_and_says_so() {
+    let twilio = twilio(&[TOKEN], URL);
+    let form = b"MessageSid=SM1";
+    let url = format!("{URL}?x=1");
+    let parts: [&[u8]; 3] = [url.as_bytes(), b"MessageSid", b"SM1"];
+    let [sha1, sha256] =
+        [Hash::Sha1, Hash::Sha256].map(|hash| STANDARD.encode(hash.sign(TOKEN.as_bytes(), &parts)));
+    let said = |settings: &str, tag: &str| {
+        let signature = ("x-twilio-signature", tag.as_bytes());
+        let settings = ("x-twilio-webhooks-signature-settings", settings.as_bytes());
+        let mut request = request(form, &[FORM_TYPE, signature, settings]);
+        request.target = Uri::from_static("/?x=1");
+        twilio.verify(request).map(|_| ())
+    };
+    assert_eq!(said("key=webhooks_sharedkey_1,algorithm=HMAC_SHA256", &sha256), Ok(()));
+    assert_eq!(said("algorithm=HMAC_SHA1", &sha1), Ok(()));
+    assert_eq!(said("key=1", &sha1), Ok(()));
+    for (settings, tag) in [
+        ("algorithm=HMAC_SHA256", &sha1),
+        ("algorithm=HMAC_SHA1", &sha256),
+        ("algorithm=HMAC_MD5", &sha1),
+        ("algorithm=hmac_sha256", &sha256),
+        ("algorithm=HMAC_SHA256,algorithm=HMAC_SHA1", &sha256),
+    ] {
+        assert_eq!(said(settings, tag), Err(Unproven::Malformed), "{settings}");
+    }
+}

@@ -3,7 +3,7 @@
 //! in the docs.
 
 use hookonce::element::Json;
-use hookonce::event::{Key, NewEvent, RequestHash};
+use hookonce::event::{Key, Lane, NewEvent, RequestHash};
 use proptest::prelude::*;
 use sha2::{Digest as _, Sha256};
 
@@ -56,7 +56,7 @@ fn check(event: &NewEvent, right: &Expected, body: &str) {
     let key = key.map(|parts| Key::of(&parts.iter().map(String::as_str).collect::<Vec<_>>()));
     assert_eq!(event.key, key.unwrap_or_else(hash), "{body}");
     assert_eq!(event.weak_key, right.made.key.is_none());
-    assert_eq!(event.lane.as_ref().map(|lane| lane.as_str()), right.made.lane, "{body}");
+    assert_eq!(event.lane.as_ref().map(Lane::as_str), right.made.lane, "{body}");
     assert_eq!(event.unreadable, None);
     assert_eq!(event.sent_at.unwrap().as_second(), 1_760_000_000);
 }
