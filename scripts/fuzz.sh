@@ -22,8 +22,9 @@ fail() {
     exit "${2-1}"
 }
 
-# The most files that the corpus of one target has, and the most bytes of one of them.
-most_files=70
+# The most files that are chosen for the corpus of one target, of which all together the tests read no
+# more than 300, and the most bytes of one of them.
+most_files=22
 most_bytes=2048
 
 seconds=60

@@ -11,7 +11,7 @@ use hookonce::scheme::{Proof, Request, Scheme, Secret};
 use jiff::SignedDuration;
 use sha2::{Digest as _, Sha256};
 
-use super::super::mac::{SHA1, SHA512, hmac};
+use super::super::mac::{Hash, SHA1, SHA256, SHA512, hmac};
 use super::mac;
 use super::token::Token;
 
@@ -189,22 +189,27 @@ fn waha() -> Way {
     })
 }
 
-/// Twilio's JSON: the signature is over the address, which has the hash of the body.
+/// Twilio's JSON: the signature is over the address, which has the hash of the body. Another header
+/// may say that it is made with SHA-256.
 fn twilio() -> Way {
+    const SETTINGS: &str = "x-twilio-webhooks-signature-settings";
     let tag = |request: &Request, secret: &str, host: &str| {
         let query = request.target.query().map(|query| format!("?{query}")).unwrap_or_default();
         let url = format!("https://{host}/webhooks/source{query}");
-        STANDARD.encode(hmac(SHA1, secret.as_bytes(), &[url.as_bytes()]))
+        let hash = hash_of(request, SETTINGS).unwrap_or(SHA1);
+        STANDARD.encode(hmac(hash, secret.as_bytes(), &[url.as_bytes()]))
     };
     let right = move |request: &Request, secret: &str| tag(request, secret, "hooks.example.org");
     let scheme = Twilio::new(proof(), Some(URL.to_owned()));
-    let mut way = way(scheme, &["x-twilio-signature", QUERY], right, move |request| {
+    let headers = &["x-twilio-signature", QUERY, SETTINGS];
+    let mut way = way(scheme, headers, right, move |request| {
         let query = request.target.query().unwrap_or_default();
         let hashes: Vec<_> =
             query.split('&').filter_map(|pair| pair.strip_prefix("bodySHA256=")).collect();
         let body_hash = hex::encode(Sha256::digest(&request.body));
         let is_body = matches!(hashes[..], [hash] if hash.eq_ignore_ascii_case(&body_hash));
-        let Some(given) = only(request, "x-twilio-signature").filter(|_| is_body) else {
+        let is_known = is_body && hash_of(request, SETTINGS).is_some();
+        let Some(given) = only(request, "x-twilio-signature").filter(|_| is_known) else {
             return Proven::Not;
         };
         by(|secret| {
@@ -214,4 +219,19 @@ fn twilio() -> Way {
     });
     way.beside = vec![("content-type", b"application/json")];
     way
+}
+
+/// The hash that a header of settings names: SHA-1 where it names none, `None` where another.
+fn hash_of(request: &Request, settings: &str) -> Option<Hash> {
+    if !request.headers.contains_key(settings) {
+        return Some(SHA1);
+    }
+    let text = std::str::from_utf8(only(request, settings)?).ok()?;
+    let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
+    let named = pairs.filter(|(name, _)| name.trim() == "algorithm");
+    match named.map(|(_, hash)| hash.trim()).collect::<Vec<_>>()[..] {
+        [] | ["" | "HMAC_SHA1"] => Some(SHA1),
+        ["HMAC_SHA256"] => Some(SHA256),
+        _ => None,
+    }
 }

@@ -333,8 +333,8 @@ mod tests {
             br#"{"a":"b"c","session\u0049d":"k"}"#,
             b"s\0e\0s\0s\0i\0o\0n\0I\0d\0\"\0:\0\"\0k\0",
             b"{'qr': 'k'}",
-            br#"{"a":"b"c"_sessionId":"k"}"#,
-            br#"{"a":"b"c"\u002DsessionId":"k"}"#,
+            br#"{"a":"b"c"d"_sessionId":"k"}"#,
+            br#"{"a":"b"c"d"\u002DsessionId":"k"}"#,
             br#"{"a":"{\u0022sessionId\u0022:\u0022k\u0022}"#,
             br#"{"a":"b\nsessionId: k"#,
         ] {
