@@ -312,7 +312,10 @@ impl Store for PostgresStore {
     }
 
     async fn wait(&self) {
-        self.woken.notified().await;
+        tokio::select! {
+            () = self.woken.notified() => {}
+            () = self.front.is_due_again() => {}
+        }
     }
 
     async fn ready(&self) -> Result<(), StoreError> {

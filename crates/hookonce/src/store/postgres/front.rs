@@ -42,6 +42,9 @@ pub(super) struct Front {
     due: Mutex<HashMap<Arc<str>, Beginning<Since>>>,
     /// All leases that had lapsed by then are looked after.
     leases: Mutex<Beginning<Instant>>,
+    /// When a long way to due tasks is to be gone again: what lies behind a look's beginning was told of
+    /// already, so that nothing else would have anybody look for it.
+    again: Mutex<Option<Instant>>,
 }
 
 /// Where due tasks of a route are looked for.
@@ -74,8 +77,9 @@ impl<T> Beginning<T> {
     }
 
     /// Notes where a look found its first that began at the beginning, or elsewhere `until` then. If
-    /// another began at the beginning meanwhile, that one knows more.
-    fn note(&mut self, until: Option<Instant>, began: Instant, at: T) {
+    /// another began at the beginning meanwhile, that one knows more. Gives when the look is to begin
+    /// at the beginning again.
+    fn note(&mut self, until: Option<Instant>, began: Instant, at: T) -> Option<Instant> {
         let took = began.elapsed();
         match (&mut self.at, until) {
             (Some((known, now)), Some(then)) if *now == then => *known = at,
@@ -83,12 +87,19 @@ impl<T> Beginning<T> {
             (_, None) if took > LONG => self.at = Some((at, soon(took))),
             (_, None) => self.at = None,
         }
+        self.until()
     }
 
-    /// Notes that a look from the beginning was cut off: what was known before is still the best.
-    fn note_cut_off(&mut self, began: Instant, unless_known: T) {
+    /// Notes that a look from the beginning was cut off: what was known before is still the best. Gives
+    /// when the look is to begin at the beginning again.
+    fn note_cut_off(&mut self, began: Instant, unless_known: T) -> Option<Instant> {
         let at = self.at.take().map_or(unless_known, |(at, _)| at);
         self.at = Some((at, soon(began.elapsed())));
+        self.until()
+    }
+
+    fn until(&self) -> Option<Instant> {
+        self.at.as_ref().map(|(_, until)| *until)
     }
 }
 
@@ -107,6 +118,22 @@ impl Front {
         Look { front: self, began, wakes, due, has_drained, is_done: false }
     }
 
+    /// Returns when a long way to due tasks is to be gone again, once for each time.
+    pub(super) async fn is_due_again(&self) {
+        let at = *lock(&self.again);
+        match at {
+            Some(at) => tokio::time::sleep_until(at).await,
+            None => std::future::pending().await,
+        }
+        lock(&self.again).take_if(|noted| Some(*noted) == at);
+    }
+
+    /// Notes when a look is to begin at the beginning again; the earliest counts.
+    fn look_again(&self, until: Option<Instant>) {
+        let mut again = lock(&self.again);
+        *again = again.into_iter().chain(until).min();
+    }
+
     /// Since how many seconds leases are looked at that have lapsed, unless all are, and until when.
     pub(super) fn leases(&self) -> Option<(f64, Instant)> {
         let age = |began: Instant| (began.elapsed() + LATE_LEASES).as_secs_f64();
@@ -115,7 +142,8 @@ impl Front {
 
     /// Notes that all leases were looked at, or those alone that lapsed lately.
     pub(super) fn looked_at_leases(&self, until: Option<Instant>, began: Instant) {
-        lock(&self.leases).note(until, began, began);
+        // The janitor looks for them again and again.
+        let _ = lock(&self.leases).note(until, began, began);
     }
 
     /// Notes that lapsed leases were found, and more of them may be left.
@@ -156,7 +184,8 @@ impl Look<'_> {
     /// Notes the page where the first woken lane was found.
     pub(super) fn found_woken(&self, page: i64) {
         let until = self.wakes.map(|(_, until)| until);
-        lock(&self.front.wakes).note(until, self.began, Some(page));
+        let again = lock(&self.front.wakes).note(until, self.began, Some(page));
+        self.front.look_again(again);
         self.has_drained.store(true, Ordering::Relaxed);
     }
 
@@ -173,7 +202,8 @@ impl Look<'_> {
                 groups.insert((task.priority, task.source.clone()), from);
             }
             let beginning = known.entry((*route).clone()).or_default();
-            beginning.note(until, self.began, Since { began, groups });
+            let again = beginning.note(until, self.began, Since { began, groups });
+            self.front.look_again(again);
         }
         if known.len() > ROUTES {
             known.retain(|_, beginning| beginning.get().is_some());
@@ -194,12 +224,14 @@ impl Drop for Look<'_> {
             return;
         }
         if self.wakes.is_none() && !self.has_drained.load(Ordering::Relaxed) {
-            lock(&self.front.wakes).note_cut_off(self.began, None);
+            let again = lock(&self.front.wakes).note_cut_off(self.began, None);
+            self.front.look_again(again);
         }
         let mut known = lock(&self.front.due);
         for (route, _) in self.due.iter().filter(|(_, since)| since.is_none()) {
             let since = Since { began: self.began, groups: HashMap::new() };
-            known.entry((*route).clone()).or_default().note_cut_off(self.began, since);
+            let beginning = known.entry((*route).clone()).or_default();
+            self.front.look_again(beginning.note_cut_off(self.began, since));
         }
     }
 }
@@ -276,6 +308,25 @@ mod tests {
         tokio::time::advance(took * SHARE).await;
         let look = front.look([&route].into_iter());
         assert_eq!((look.whole(), look.page()), (vec![0], Some(0)));
+    }
+
+    /// Fails when nobody is told: what a look began behind then waits for the next poll.
+    #[tokio::test(start_paused = true)]
+    async fn a_long_way_is_gone_again_though_nothing_is_told() {
+        let (front, route) = (Front::default(), Arc::from("r"));
+        let is_due = async |after| tokio::time::timeout(after, front.is_due_again()).await.is_ok();
+        front.look([&route].into_iter()).found_due(&[]);
+        assert!(!is_due(MOST * 2).await, "the way is short");
+        let look = front.look([&route].into_iter());
+        tokio::time::advance(LONG * 2).await;
+        look.found_due(&[]);
+        // A look that begins later puts nothing off.
+        tokio::time::advance(LONG * 19).await;
+        front.look([&route].into_iter()).found_due(&[]);
+        assert!(!is_due(LONG * 20).await);
+        assert!(is_due(LONG * 2).await);
+        assert!(!is_due(MOST * 2).await, "once is enough");
+        assert_eq!(front.look([&route].into_iter()).whole(), [0]);
     }
 
     /// Fails when only looks that end are noted: then each that is cut off is followed by another.
