@@ -8,7 +8,7 @@ mod descriptors;
 mod framing;
 mod intake;
 mod limits;
-mod metrics;
+pub(crate) mod metrics;
 pub(crate) mod scheme;
 mod server;
 pub(crate) mod store;

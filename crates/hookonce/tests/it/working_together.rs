@@ -10,7 +10,8 @@ use hookonce::step::{Done, Failure, Step, StepContext};
 use hookonce::worker::{Worker, WorkerOptions};
 use tokio::sync::watch;
 
-use crate::bed::{Bed, LEASE, new, order, sqlite_test, store_test};
+use crate::bed::{Bed, LEASE, new, sqlite_test, store_test};
+use crate::receiving::metrics::Memory;
 use crate::working::{route, told, until};
 
 /// A step that never ends.
@@ -83,9 +84,13 @@ sqlite_test!(
         bed.insert([new("a"), new("b")]).await;
         bed.sql.run("begin immediate");
         let (end, shutdown) = watch::channel(false);
+        let memory: &'static Memory = Box::leak(Box::default());
+        let _recorder = metrics::set_default_local_recorder(memory);
         let watch = async {
-            // It waits for the lock for twice as long as the lease, and so does the worker's call.
-            assert!(bed.store.claim(order(1)).await.is_err());
+            // Its call waits for the lock for twice as long as the lease. The next one must not: what a
+            // call gives that took longer than the lease is no longer its own.
+            let failed = "hookonce_store_errors_total{operation=claim}";
+            until(async || memory.values().contains_key(failed)).await;
             bed.sql.run("rollback");
             until(async || bed.store.counts().await.unwrap().completed == 2).await;
             end.send(true).unwrap();
