@@ -225,7 +225,7 @@ impl Receiver {
         }
         let (name, scope) = (source.name.clone(), source.scope.clone());
         let origin = Origin { source: name, scope, received_at };
-        let mut events = parse(source.scheme.clone(), verified, origin).await;
+        let mut events = parse(&source.scheme, verified, origin).await;
         route::assign(&plan.routes, &mut events);
         meter.parsed(&events);
 
@@ -339,10 +339,11 @@ async fn webhook(
 }
 
 /// Cuts a request into its events; a long one apart, so that no other request waits meanwhile.
-async fn parse(scheme: Arc<dyn Scheme>, verified: Verified, origin: Origin) -> Vec<NewEvent> {
+async fn parse(scheme: &Arc<dyn Scheme>, verified: Verified, origin: Origin) -> Vec<NewEvent> {
     if verified.body().len() < LONG_BODY {
         return scheme.parse(&verified, &origin);
     }
+    let scheme = Arc::clone(scheme);
     let parsed = tokio::task::spawn_blocking(move || scheme.parse(&verified, &origin)).await;
     // It is never aborted, so that only a panic ends it otherwise; that is the connection's.
     parsed.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))

@@ -32,10 +32,12 @@ const LIFETIME: SignedDuration = SignedDuration::from_mins(10);
 
 /// Members that hold a key to the gateway or what connects another device, in every request.
 const ALWAYS: [&str; 5] = ["apikey", "instancetoken", "qrcode", "qr", "pairingcode"];
-/// Members that hold such a code in events about codes or connections, and anything else in others.
+/// Members that hold such a code in events about connections, and anything else in others.
 const CODES: [&str; 3] = ["base64", "code", "token"];
-/// What tells that an event is about a code or a connection.
-const ABOUT: [&[u8]; 4] = [b"qrcode", b"passkey", b"connection", b"session"];
+/// What may be known of an event that brings a code.
+const KEPT: [&str; 6] = ["event", "instance", "datetime", "destination", "sender", "serverurl"];
+/// What tells that a body that can't be read, or has no name where names are, may bring a code.
+const CODE_WORDS: [&[u8]; 2] = [b"qrcode", b"passkey"];
 
 /// The scheme of Evolution API's webhooks.
 #[derive(Debug)]
@@ -120,15 +122,17 @@ fn token(secret: &Secret, at: Timestamp) -> String {
     jwt::sign(claims, secret.bytes())
 }
 
-/// The body without keys, and without codes where its event is about them.
+/// The body without keys and codes.
 fn redacted(body: &[u8]) -> Cow<'_, [u8]> {
-    let (mut is_named, mut is_other, mut tells_codes) = (false, false, false);
+    let (mut is_named, mut is_other) = (false, false);
+    let (mut brings_code, mut is_of_connection) = (false, false);
     let redacted = redact_where(body, |member| {
         if member.is_outermost() && member.is("event") {
             match member.string().filter(|name| name.len() > 2) {
                 Some(name) => {
                     is_named = true;
-                    tells_codes |= tells_of(name, &ABOUT);
+                    brings_code |= tells_of(name, &[b"qr", b"passkey"]);
+                    is_of_connection |= tells_of(name, &[b"connection", b"session"]);
                 }
                 None => is_other = true,
             }
@@ -138,7 +142,11 @@ fn redacted(body: &[u8]) -> Cow<'_, [u8]> {
         is_token || member.is_any(&ALWAYS) || (member.is("data") && member.is_text_with(&ALWAYS))
     });
     // A name that isn't where names are may be anywhere.
-    if tells_codes || ((is_other || !is_named) && tells_of(body, &ABOUT[..2])) {
+    if brings_code || ((is_other || !is_named) && tells_of(body, &CODE_WORDS)) {
+        // All that is said of it, whatever it is called there.
+        return Cow::Owned(redact_where(&redacted, |member| !member.is_any(&KEPT)).into_owned());
+    }
+    if is_of_connection {
         return Cow::Owned(redact(&redacted, &CODES).into_owned());
     }
     redacted
@@ -148,10 +156,11 @@ fn redacted(body: &[u8]) -> Cow<'_, [u8]> {
 /// be about them.
 fn redacted_unreadable(body: &[u8]) -> Vec<u8> {
     let body = cut_off(body, &ALWAYS);
-    if !tells_of(&body, &ABOUT[..2]) {
+    if !tells_of(&body, &CODE_WORDS) {
         return body.into_owned();
     }
-    cut_off(&redact(&body, &CODES), &CODES).into_owned()
+    let body = redact_where(&body, |member| !member.is_any(&KEPT));
+    cut_off(&body, &CODES).into_owned()
 }
 
 /// Whether one of these words stands in `text`, however it is spelled.

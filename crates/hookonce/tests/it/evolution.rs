@@ -138,3 +138,24 @@ fn a_list_that_is_empty_hides_nothing() {
     assert!(events[0].weak_key);
     assert_eq!(events[2].key.as_str(), "message:i:B");
 }
+
+#[test]
+fn of_an_event_that_brings_a_code_nothing_is_kept_but_what_it_is() {
+    let evolution = Evolution::new(Proof::Unverified, EvolutionSignature::Jwt);
+    for name in ["qrcode.updated", "QRCODE_UPDATED", "qrcodeUpdated", "qr.code", "passkey.updated"]
+    {
+        for data in [
+            r#""SECRET""#,
+            r#"["SECRET"]"#,
+            r#"{"x":{"y":"SECRET"}}"#,
+            r#"{"qrcode":{"pairingCode":"SECRET","code":"SECRET","base64":"SECRET"}}"#,
+            r#"{"x":"SECRET"#,
+        ] {
+            let end = if data.ends_with("SECRET") { "" } else { ",\"apikey\":\"SECRET\"}" };
+            let body = format!(r#"{{"event":"{name}","instance":"i","data":{data}{end}"#);
+            let events = crate::bed::scheme::events(&evolution, body.as_bytes());
+            assert!(!format!("{events:?}").contains("SECRET"), "{body}");
+            assert!(end.is_empty() || events[0].unreadable.is_none(), "{body}");
+        }
+    }
+}

@@ -5,6 +5,8 @@
 //! is taken. Where that way has become long, it is gone seldom, and in between a look begins near where
 //! the last one found something. What lies before that, since its transaction was late, is found by the
 //! next look from the beginning.
+//!
+//! Long because its tests stand at its foot.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
