@@ -18,13 +18,26 @@ pub struct Token {
     /// How far ahead its beginning may be, in seconds, and how long ago its end.
     pub early: i64,
     pub late: i64,
+    /// How long ago it may have been made, in seconds.
+    pub age: Age,
     pub has_time: bool,
     pub has_body: bool,
 }
 
+/// Which tokens are too old.
+#[derive(Debug, Clone, Copy)]
+pub enum Age {
+    Any,
+    /// Those made before that which name no end.
+    WithoutEnd(i64),
+    /// Those made before that.
+    Always(i64),
+}
+
 impl Default for Token {
     fn default() -> Self {
-        Self { early: 300, late: 300, has_time: false, has_body: false }
+        let age = Age::WithoutEnd(300);
+        Self { early: 300, late: 300, age, has_time: false, has_body: false }
     }
 }
 
@@ -91,9 +104,15 @@ impl Token {
         let [made, begins, ends] = times;
         let now = NOW.as_millisecond();
         let early = |at: Option<i64>| at.is_some_and(|at| at - now > self.early * 1000);
-        let late = ends.or(made).is_some_and(|at| now - at > self.late * 1000);
+        let late = |at: Option<i64>, by: i64| at.is_some_and(|at| now - at > by * 1000);
+        let old = match self.age {
+            Age::Any => false,
+            Age::WithoutEnd(age) => ends.is_none() && late(made, age),
+            Age::Always(age) => late(made, age),
+        };
+        let untimely = early(made) || early(begins) || late(ends, self.late) || old;
         let has_time = made.is_some() || ends.is_some();
-        Some(!early(made) && !early(begins) && !late && (has_time || !self.has_time))
+        Some(!untimely && (has_time || !self.has_time))
     }
 }
 

@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::super::mac::{Hash, SHA1, SHA256, SHA512, hmac};
 use super::mac;
-use super::token::Token;
+use super::token::{Age, Token};
 
 /// The secrets of every source.
 pub const SECRETS: [&str; 2] = [
@@ -67,7 +67,7 @@ pub fn all() -> Vec<Way> {
         credentials(generic(Signing::Basic), "basic", |secret| STANDARD.encode(secret)),
         token(
             evolution(EvolutionSignature::Jwt),
-            Token { early: 300, late: 1200, ..Token::default() },
+            Token { early: 300, late: 1200, age: Age::Any, ..Token::default() },
         ),
         token(generic(Signing::Jwt(JwtSigning::default())), Token::default()),
         token(
@@ -75,7 +75,7 @@ pub fn all() -> Vec<Way> {
                 body_claim: Some("body".to_owned()),
                 tolerance: Some(SignedDuration::from_secs(60)),
             })),
-            Token { early: 60, late: 60, has_time: true, has_body: true },
+            Token { early: 60, late: 60, age: Age::Always(60), has_time: true, has_body: true },
         ),
         waha(),
         twilio(),
