@@ -87,8 +87,9 @@ pub(in crate::scheme) fn is_placeholder(element: &Object<'_>, word: Option<&str>
     if element.text("messageStubType").is_some() {
         return true;
     }
-    let tells = word.is_some_and(|word| word != "unknown")
-        || BODIES.into_iter().any(|name| element.text(name).is_some());
+    // A word beside an empty message is that of the message to come.
+    let is_told = message.is_none() && word.is_some_and(|word| word != "unknown");
+    let tells = is_told || BODIES.into_iter().any(|name| element.text(name).is_some());
     !tells && (message.is_some() || element.get("key").is_some_and(Json::is_object))
 }
 

@@ -19,6 +19,8 @@ fn an_edit_is_one_event_under_all_three_names() {
     let inner = r#""key":{"id":"A1"},"type":14"#;
     let protocol = format!(r#"{{"protocolMessage":{{{inner},"editedMessage":{new}}}}}"#);
     let (a1, e1) = (key("A1"), key("E1"));
+        (r#","message":{},"messageType":"conversation""#, "stub:i:A:"),
+        (r#","message":{"messageContextInfo":{}},"messageType":"conversation""#, "stub:i:A:"),
     let right = same("messages.upsert", &format!(r#"{{{e1},"message":{protocol}}}"#));
     assert!(right.0.starts_with("update:i:A1:") && right.1 == "update.edit", "{}", right.0);
     for (name, data) in [
@@ -26,6 +28,13 @@ fn an_edit_is_one_event_under_all_three_names() {
             "messages.upsert",
             format!(r#"{{{a1},"message":{{"protocolMessage":{{"editedMessage":{new}}}}}}}"#),
         ),
+    for rest in [
+        r#","message":{},"messageType":"conversation","body":"hi""#,
+        r#","messageType":"conversation""#,
+    ] {
+        let told = same("messages.upsert", &format!("{{{}{rest}}}", key("A")));
+        assert_eq!((&*told.0, &*told.1), ("message:i:A", "message.text"), "{rest}");
+    }
         ("messages.upsert", format!(r#"{{{a1},"message":{{"editedMessage":{new}}}}}"#)),
         (
             "messages.update",

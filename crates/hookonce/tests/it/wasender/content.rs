@@ -40,6 +40,8 @@ fn what_says_nothing_is_a_placeholder_and_hides_no_message() {
         (r#","messageStubType":2"#, "stub:A:2"),
         (r#","messageStubType":2,"message":{}"#, "stub:A:2"),
         (r#","message":{}"#, "stub:A:"),
+        (r#","message":{},"messageType":"conversation""#, "stub:A:"),
+        (r#","message":{"messageContextInfo":{}},"type":"text""#, "stub:A:"),
         (r#","message":null"#, "stub:A:"),
         (r#","message":{"messageContextInfo":{}}"#, "stub:A:"),
         ("", "stub:A:"),
