@@ -4,6 +4,7 @@
 //! the instance's API key and the codes that would connect another device out of a body before
 //! anything else looks at it.
 
+mod change;
 mod family;
 mod message;
 

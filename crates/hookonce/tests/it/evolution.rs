@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where its own input is wrong")]
 
+mod change;
 mod content;
 mod hostile;
 mod proof;
@@ -29,8 +30,13 @@ fn event(body: &str) -> NewEvent {
 }
 
 /// A request of this event with this data.
+/// The address of the account itself.
+const ACCOUNT: &str = "15550009999@s.whatsapp.net";
+
 fn body(event: &str, data: &str) -> String {
-    format!(r#"{{"event":"{event}","instance":"i","data":{data},"apikey":"K"}}"#)
+    format!(
+        r#"{{"event":"{event}","instance":"i","data":{data},"sender":"{ACCOUNT}","apikey":"K"}}"#
+    )
 }
 
 #[test]

@@ -55,6 +55,28 @@ fn what_says_nothing_is_a_placeholder_and_hides_no_message() {
 }
 
 #[test]
+fn a_message_that_was_taken_back_is_deleted_and_not_edited() {
+    let delete = r#"{"event":"messages.delete","data":{"keys":[{"id":"A"}]}}"#;
+    let right = same(delete);
+    assert_eq!((&*right.0, &*right.1), ("delete:A", "delete"));
+    for sort in ["0", "\"REVOKE\"", "\"revoke\""] {
+        let named = format!(r#"{{"protocolMessage":{{"key":{{"id":"A"}},"type":{sort}}}}}"#);
+        for other in [
+            update("A", &format!(r#"{{"message":{{"protocolMessage":{{"type":{sort}}}}}}}"#)),
+            update("E", &format!(r#"{{"message":{named}}}"#)),
+            update("E", &format!(r#"{{"message":{{"ephemeralMessage":{{"message":{named}}}}}}}"#)),
+        ] {
+            assert_eq!(same(&other), right, "{other}");
+        }
+    }
+    let told = same(&update("A", r#"{"message":{"protocolMessage":{"type":3}}}"#));
+    assert!(told.0.starts_with("update:A:") && told.1 == "update.other", "{}", told.1);
+    let read =
+        update("B", r#"{"status":4,"message":{"protocolMessage":{"key":{"id":"A"},"type":0}}}"#);
+    assert_eq!(same(&read).0, "status:B:read");
+}
+
+#[test]
 fn a_text_in_a_chat_of_disappearing_messages_is_a_text() {
     for (name, inner, kind) in [
         ("ephemeralMessage", r#"{"conversation":"x"}"#, "message.text"),
