@@ -6,6 +6,7 @@ mod change;
 mod content;
 mod hostile;
 mod proof;
+mod secrets;
 
 use hookonce::event::{Lane, NewEvent};
 use hookonce::scheme::Proof;
@@ -29,10 +30,10 @@ fn event(body: &str) -> NewEvent {
     events.remove(0)
 }
 
-/// A request of this event with this data.
 /// The address of the account itself.
 const ACCOUNT: &str = "15550009999@s.whatsapp.net";
 
+/// A request of this event with this data.
 fn body(event: &str, data: &str) -> String {
     format!(
         r#"{{"event":"{event}","instance":"i","data":{data},"sender":"{ACCOUNT}","apikey":"K"}}"#
