@@ -76,6 +76,8 @@ fn long() -> HttpRequest<Body> {
     request.body(Body::from("x".repeat(LENGTH))).unwrap()
 }
 
+/// Fails where what a request holds of the budget isn't moved into the closure of `parsing::parse`: it
+/// is then given back with each request that is dropped.
 #[tokio::test]
 async fn what_is_parsed_for_clients_that_hung_up_stays_within_the_budget() {
     let (scheme, mut begins) = Waiting::new();
