@@ -91,8 +91,8 @@ pub(super) fn delete<'a>(element: &Element<'_, 'a>) -> Found<'a> {
 pub(super) fn revoked<'a>(element: &Element<'_, 'a>, protocol: Json<'a>, id: &str) -> Found<'a> {
     let identity = Identity { lane: lane(element), ..deleted_id(id) };
     let id = |key: Json<'a>| gateway::id_in(key).and_then(|_| key.get("id"));
-    let content = [protocol.get("key"), said(element.object, "key")].into_iter().flatten();
-    let content = content.filter_map(id).next().unwrap_or(element.value);
+    let mut keys = [protocol.get("key"), said(element.object, "key")].into_iter().flatten();
+    let content = keys.find_map(id).unwrap_or(element.value);
     Found { content, ..Found::of(element, identity) }
 }
 

@@ -25,11 +25,10 @@ pub(super) fn update<'a>(element: &Element<'_, 'a>) -> Found<'a> {
     let edited = message.and_then(gateway::edited);
     let protocol = message.and_then(gateway::protocol);
     // With a status it is one of a message that comes along.
-    let revokes = |protocol: &Json<'_>| gateway::revokes(*protocol) && status.is_none();
-    let revoked = protocol.filter(revokes);
-    let named = match (&edited, revoked) {
+    let taken_back = protocol.filter(|told| gateway::revokes(*told) && status.is_none());
+    let named = match (&edited, taken_back) {
         (Some(edit), _) => edit.id.clone(),
-        (None, revoked) => revoked.and_then(|protocol| gateway::id_in(protocol.get("key")?)),
+        (None, told) => told.and_then(|protocol| gateway::id_in(protocol.get("key")?)),
     };
     let Some(id) = named.or_else(|| element.id()) else {
         return Found::of(element, Identity::unreadable(gateway::NO_ID));
@@ -41,7 +40,7 @@ pub(super) fn update<'a>(element: &Element<'_, 'a>) -> Found<'a> {
     if let Some(status) = status {
         return Found { content: update, ..of_status(element, &id, &status) };
     }
-    if let Some(protocol) = revoked {
+    if let Some(protocol) = taken_back {
         return other::revoked(element, protocol, &id);
     }
     // It tells the client something else, which is no new content, either.

@@ -55,7 +55,7 @@ fn no_event_tells_a_session_key_or_a_code() {
         "payload=%7B%22sessionId%22%3A%22#K%22%2C%22event%22%3A%22qrcode.updated%22%2C%22data%22%3A%22#C%22%7D",
         "data%5BsessionId%5D=#K",
         "data%255Bapi%255Fkey%255D=#K",
-        r##"\x22sessionId\x22:\x22#K\x22"##,
+        r"\x22sessionId\x22:\x22#K\x22",
         r##""{"event":"session.status","data":{"status":"x","code":"#C","base64":"#C"}}"##,
         r##"{"event":"qrcode.updated","data":{"base64":"#C"##,
         r##"{"data":{"qr":"#C"##,
