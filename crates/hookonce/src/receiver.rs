@@ -8,6 +8,7 @@ mod body;
 mod client;
 mod handling;
 mod network;
+mod parsing;
 mod rejection;
 
 use std::collections::HashMap;
@@ -24,7 +25,7 @@ use tokio::time::Instant;
 
 use crate::event::NewEvent;
 use crate::route::{self, Route};
-use crate::scheme::{Answer, Challenge, Origin, Request, Scheme, Verified};
+use crate::scheme::{Answer, Challenge, Origin, Request, Scheme};
 use crate::store::{Arrival, Clock, Store, StoreError};
 use crate::telemetry::{self, SourceMeter};
 
@@ -38,8 +39,6 @@ pub use rejection::Rejection;
 const ANSWER_TIME: Duration = Duration::from_millis(100);
 /// How long readiness may take to find out.
 const READY_TIMEOUT: Duration = Duration::from_secs(2);
-/// From this length on, in bytes, a body is parsed apart from what serves connections.
-const LONG_BODY: usize = 64 << 10;
 /// What a webhook path can be asked.
 const METHODS: &str = "GET, HEAD, POST, OPTIONS";
 
@@ -211,7 +210,8 @@ impl Receiver {
         request: axum::extract::Request,
     ) -> Result<Response, Rejection> {
         let Entrance { source, meter } = entrance;
-        // The bytes count against the budget until the events are stored.
+        // The bytes count against the budget until the events are stored, or, if the client doesn't
+        // wait for that, for as long as they are parsed.
         let (request, held) = body::read(request, &self.options, &self.budget).await?;
         let request = Request { base: client.base, ..request };
         let complete_at = Instant::now();
@@ -225,7 +225,7 @@ impl Receiver {
         }
         let (name, scope) = (source.name.clone(), source.scope.clone());
         let origin = Origin { source: name, scope, received_at };
-        let mut events = parse(&source.scheme, verified, origin).await;
+        let (mut events, held) = parsing::parse(&source.scheme, (verified, held), origin).await?;
         route::assign(&plan.routes, &mut events);
         meter.parsed(&events);
 
@@ -336,17 +336,6 @@ async fn webhook(
         _ => Err(Rejection::Method),
     };
     answer.unwrap_or_else(|rejection| rejection.answer(Some(&entrance.meter)))
-}
-
-/// Cuts a request into its events; a long one apart, so that no other request waits meanwhile.
-async fn parse(scheme: &Arc<dyn Scheme>, verified: Verified, origin: Origin) -> Vec<NewEvent> {
-    if verified.body().len() < LONG_BODY {
-        return scheme.parse(&verified, &origin);
-    }
-    let scheme = Arc::clone(scheme);
-    let parsed = tokio::task::spawn_blocking(move || scheme.parse(&verified, &origin)).await;
-    // It is never aborted, so that only a panic ends it otherwise; that is the connection's.
-    parsed.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
 }
 
 /// The name in a webhook path, as it stands there: a source's name needs no escapes.

@@ -2,16 +2,15 @@
 
 use serde_json::{Map, Value};
 
+use super::super::gateway::may_be_hidden;
+
 /// Members by which a request without `data` is an element itself.
 const FLAT: [&str; 6] = ["id", "messageId", "key", "from", "message", "success"];
 
 /// How many events a request must give; `None` where that is not known: of what another parser
-/// doesn't read, and of what may be about a code, of which nothing is looked at.
+/// doesn't read, and of what may hide a credential, of which nothing is looked at.
 pub fn elements(body: &[u8]) -> Option<usize> {
-    let text = std::str::from_utf8(body).ok()?.to_ascii_lowercase();
-    let tells_codes =
-        ["qr", "passkey", "pass", "q_", "q-", "\\u"].iter().any(|part| text.contains(part));
-    if tells_codes {
+    if may_be_hidden(body) {
         return None;
     }
     let request: Value = serde_json::from_slice(body).ok()?;

@@ -21,7 +21,13 @@ pub(crate) struct Document {
     pub(crate) problems: Vec<Problem>,
     /// What works, but should be known.
     pub(crate) warnings: Vec<Problem>,
+    /// The values that may be URLs, which nothing quotes: there may be a password in one, at whichever
+    /// key it was written.
+    urls: Vec<String>,
 }
+
+/// What stands in a message where a URL would.
+const NOT_SHOWN: &str = "(a URL, which is not shown)";
 
 /// The line of every key, by its path.
 #[derive(Debug, Default)]
@@ -48,7 +54,8 @@ impl Document {
     pub(crate) fn parse(text: &str) -> (Self, Table<'_>) {
         let (root, errors) = DeTable::parse_recoverable(text);
         let root = root.into_inner();
-        let mut document = Self { lines: Lines::default(), problems: vec![], warnings: vec![] };
+        let (lines, problems, warnings) = (Lines::default(), vec![], vec![]);
+        let mut document = Self { lines, problems, warnings, urls: vec![] };
         for error in errors {
             let line = error.span().map(|span| line_of(text, span.start));
             let message = format!("this is not TOML: {}", error.message());
@@ -213,6 +220,12 @@ impl Document {
     }
 
     fn at(&self, key: &str, message: String) -> Problem {
+        let hide = |message: String, url: &String| {
+            // A reader quotes it with escapes.
+            let escaped = url.escape_debug().to_string();
+            message.replace(url, NOT_SHOWN).replace(&escaped, NOT_SHOWN)
+        };
+        let message = self.urls.iter().fold(message, hide);
         Problem { line: self.lines.find(key), key: key.to_owned(), message }
     }
 
@@ -245,6 +258,11 @@ impl Document {
                     self.lines.0.insert(path.clone(), line_of(text, value.span().start));
                     self.note_lines_within(text, &path, value);
                 }
+            }
+            DeValue::String(text) if text.contains("://") || text.contains('@') => {
+                self.urls.push(text.to_string());
+                // So that none is left in part where one begins with another.
+                self.urls.sort_by_key(|url| std::cmp::Reverse(url.len()));
             }
             _ => {}
         }

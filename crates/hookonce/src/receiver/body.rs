@@ -96,7 +96,7 @@ impl Budget {
     }
 }
 
-/// A request's part of the budget, given back when the request is answered. Bytes are taken as they
+/// A request's part of the budget, given back once nothing holds its body any more. Bytes are taken as they
 /// arrive: were they taken as announced, a few headers could block the way for everybody.
 #[derive(Debug)]
 pub(super) struct Held {

@@ -34,6 +34,13 @@ pub(super) fn elements<'a>(
     each(place, to.value)
 }
 
+/// Whether a value is as good as absent.
+pub(super) fn is_blank(value: Json<'_>) -> bool {
+    let inside =
+        value.raw().strip_prefix(['{', '[']).and_then(|rest| rest.strip_suffix(['}', ']']));
+    value.is_null() || inside.is_some_and(|inside| inside.trim_ascii().is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

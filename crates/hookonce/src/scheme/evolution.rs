@@ -4,6 +4,7 @@
 //! the instance's API key and the codes that would connect another device out of a body before
 //! anything else looks at it.
 
+mod change;
 mod family;
 mod message;
 
@@ -15,8 +16,9 @@ use serde_json::Map;
 
 use crate::event::NewEvent;
 
+use super::gateway::Secrets;
 use super::jwt::{self, Age, Leeway, Token};
-use super::redact::{cut_off, letters, redact, redact_where};
+use super::redact::redact_where;
 use super::{Origin, Proof, Request, Scheme, Secret, Signed, Unproven, Unsigned, Verified, cut};
 
 /// How far the times of a token may be from ours. Evolution API makes one that is good for 10 minutes
@@ -30,14 +32,22 @@ const LEEWAY: Leeway = Leeway {
 /// For how long a token of Evolution API's is good.
 const LIFETIME: SignedDuration = SignedDuration::from_mins(10);
 
-/// Members that hold a key to the gateway or what connects another device, in every request.
-const ALWAYS: [&str; 5] = ["apikey", "instancetoken", "qrcode", "qr", "pairingcode"];
-/// Members that hold such a code in events about connections, and anything else in others.
-const CODES: [&str; 3] = ["base64", "code", "token"];
-/// What may be known of an event that brings a code.
-const KEPT: [&str; 6] = ["event", "instance", "datetime", "destination", "sender", "serverurl"];
-/// What tells that a body that can't be read, or has no name where names are, may bring a code.
-const CODE_WORDS: [&[u8]; 2] = [b"qrcode", b"passkey"];
+/// Keys to the gateway, codes that connect another device, and what `WhatsApp`'s own encryption needs.
+const SECRETS: Secrets = Secrets {
+    always: &[
+        "apikey",
+        "instancetoken",
+        "qrcode",
+        "qr",
+        "pairingcode",
+        "appstatesynckeyshare",
+        "historysyncnotification",
+    ],
+    outermost: &["token"],
+    codes: &["base64", "code", "token"],
+    unreadable: &["token"],
+    kept: &["event", "instance", "datetime", "destination", "sender", "serverurl"],
+};
 
 /// The scheme of Evolution API's webhooks.
 #[derive(Debug)]
@@ -88,7 +98,7 @@ impl Scheme for Evolution {
     }
 
     fn parse(&self, verified: &Verified, origin: &Origin) -> Vec<NewEvent> {
-        let body = redacted(verified.body());
+        let body = SECRETS.redacted(verified.body());
         let mut is_readable = false;
         let events = cut::events_alike(&body, origin, alike, |root, cuts| {
             is_readable = true;
@@ -97,7 +107,7 @@ impl Scheme for Evolution {
         if is_readable {
             return events;
         }
-        cut::events_alike(&redacted_unreadable(&body), origin, alike, family::find)
+        cut::events_alike(&SECRETS.redacted_unreadable(&body), origin, alike, family::find)
     }
 
     fn sign(&self, unsigned: &Unsigned<'_>) -> Signed {
@@ -120,53 +130,6 @@ fn token(secret: &Secret, at: Timestamp) -> String {
     claims.insert("app".into(), "evolution".into());
     claims.insert("action".into(), "webhook".into());
     jwt::sign(claims, secret.bytes())
-}
-
-/// The body without keys and codes.
-fn redacted(body: &[u8]) -> Cow<'_, [u8]> {
-    let (mut is_named, mut is_other) = (false, false);
-    let (mut brings_code, mut is_of_connection) = (false, false);
-    let redacted = redact_where(body, |member| {
-        if member.is_outermost() && member.is("event") {
-            match member.string().filter(|name| name.len() > 2) {
-                Some(name) => {
-                    is_named = true;
-                    brings_code |= tells_of(name, &[b"qr", b"passkey"]);
-                    is_of_connection |= tells_of(name, &[b"connection", b"session"]);
-                }
-                None => is_other = true,
-            }
-        }
-        // Further in it may be what somebody wrote.
-        let is_token = member.is_outermost() && member.is("token");
-        is_token || member.is_any(&ALWAYS) || (member.is("data") && member.is_text_with(&ALWAYS))
-    });
-    // A name that isn't where names are may be anywhere.
-    if brings_code || ((is_other || !is_named) && tells_of(body, &CODE_WORDS)) {
-        // All that is said of it, whatever it is called there.
-        return Cow::Owned(redact_where(&redacted, |member| !member.is_any(&KEPT)).into_owned());
-    }
-    if is_of_connection {
-        return Cow::Owned(redact(&redacted, &CODES).into_owned());
-    }
-    redacted
-}
-
-/// A redacted body that can't be read, without what may still be a key in it, or a code where it may
-/// be about them.
-fn redacted_unreadable(body: &[u8]) -> Vec<u8> {
-    let body = cut_off(body, &ALWAYS);
-    if !tells_of(&body, &CODE_WORDS) {
-        return body.into_owned();
-    }
-    let body = redact_where(&body, |member| !member.is_any(&KEPT));
-    cut_off(&body, &CODES).into_owned()
-}
-
-/// Whether one of these words stands in `text`, however it is spelled.
-fn tells_of(text: &[u8], words: &[&[u8]]) -> bool {
-    let letters: Vec<u8> = letters(text).collect();
-    words.iter().any(|word| letters.windows(word.len()).any(|part| part == *word))
 }
 
 /// What is the same in each copy of a request: an instance's webhook and the global one differ in

@@ -4,13 +4,17 @@
 //! The forms are those of the library Baileys, which most of them are built on.
 
 mod content;
+mod secret;
 mod status;
 
 use std::borrow::Cow;
 
 use crate::element::Json;
 
-pub(super) use content::{Edit, edited, id_in, is_placeholder, message_type, type_of, unwrapped};
+pub(super) use content::{
+    Edit, edited, id_in, is_placeholder, message_type, protocol, revokes, type_of, unwrapped,
+};
+pub(super) use secret::Secrets;
 pub(super) use status::{ack_of, ack_word, status_word};
 
 /// Why an element can't be handled that is known by an id and has none.

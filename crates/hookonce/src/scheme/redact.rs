@@ -3,11 +3,15 @@
 //! Looks at bytes only, so that a body which is broken, or no text, is no way round it. Doesn't know
 //! which names are secret, and never recurses.
 
+mod broken;
 mod text;
 
 use std::borrow::Cow;
 
 use crate::element::string_end;
+
+pub(super) use broken::cut_off;
+pub(super) use text::has_member;
 
 /// What stands in place of a value.
 const REDACTED: &[u8] = b"\"REDACTED\"";
@@ -44,26 +48,6 @@ pub(super) fn redact_where<'b>(
     Cow::Owned(copy)
 }
 
-/// What is left of a body that can't be read, once [`redact`] has done what it can: where such a
-/// name still stands as a word before something else, nobody can say where its value ends, and the
-/// body ends there.
-pub(super) fn cut_off<'b>(body: &'b [u8], names: &[&str]) -> Cow<'b, [u8]> {
-    for at in 0..body.len() {
-        let goes_on = char_before(body, at).is_some_and(|c| c.is_ascii_alphanumeric());
-        // Every name starts where its first letter stands, so that no run is gone through twice.
-        if goes_on || char_at(body, at).is_none_or(|(first, _)| separates(first)) {
-            continue;
-        }
-        let Some(end) = names.iter().find_map(|name| end_of_name(body, at, name)) else { continue };
-        let between = |b: &u8| b"\"'\\:= \t\r\n".contains(b);
-        let value = end + body[end..].iter().position(|b| !between(b)).unwrap_or_default();
-        if !body[value..].starts_with(b"REDACTED\"") {
-            return Cow::Owned([&body[..end], b"\":", REDACTED].concat());
-        }
-    }
-    Cow::Borrowed(body)
-}
-
 /// A member of an object, wherever that stands: a string with a colon behind it.
 pub(super) struct Member<'b> {
     body: &'b [u8],
@@ -96,10 +80,16 @@ impl<'b> Member<'b> {
         rest.starts_with(b"\"").then(|| &rest[..string_end(rest, 0)])
     }
 
-    /// Whether it is a text, or a list of texts, that is JSON once more and has a member of one of
-    /// these names: what is in there is redacted with all of it.
-    pub(super) fn is_text_with(&self, names: &[&str]) -> bool {
-        text::has_member(text::leading(&self.body[self.value_at..]), names)
+    /// Whether it is a text, or a list that begins with texts, and this holds for them: what is in
+    /// there is redacted with all of it.
+    pub(super) fn begins_with_text(&self, is_secret: impl Fn(&[u8]) -> bool) -> bool {
+        is_secret(text::leading(&self.body[self.value_at..]))
+    }
+
+    /// Whether this holds for a text that it is, or that is in a list there and in no object. To be
+    /// asked of outermost members alone, so that no byte is looked at for many.
+    pub(super) fn has_text(&self, is_secret: impl Fn(&[u8]) -> bool) -> bool {
+        text::texts(&self.body[self.value_at..]).any(is_secret)
     }
 
     /// Where its value ends; where the body does, if what comes behind it says that the value goes
@@ -109,6 +99,12 @@ impl<'b> Member<'b> {
         let next = self.body.get(skip_space(self.body, end));
         if next.is_none_or(|b| matches!(b, b',' | b'}' | b']')) { end } else { self.body.len() }
     }
+}
+
+/// Whether one of these words stands in `text`, in whatever spelling and escapes.
+pub(super) fn tells_of(text: &[u8], words: &[&[u8]]) -> bool {
+    let letters: Vec<u8> = letters(text).filter(u8::is_ascii_alphanumeric).collect();
+    words.iter().any(|word| letters.windows(word.len()).any(|part| part == *word))
 }
 
 /// The letters of a name, in lower case and unescaped, without what only separates them.
@@ -191,22 +187,9 @@ fn word_end(rest: &[u8]) -> usize {
     let end = |b: &u8| matches!(b, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r');
     let word = &rest[..rest.iter().position(end).unwrap_or(rest.len())];
     let is_number = |b: &u8| b.is_ascii_digit() || b"+-.eE".contains(b);
-    let known = matches!(word, b"true" | b"false" | b"null") || word.iter().all(is_number);
+    let is_number = word.iter().any(u8::is_ascii_digit) && word.iter().all(is_number);
+    let known = is_number || matches!(word, b"true" | b"false" | b"null");
     if known { word.len() } else { rest.len() }
-}
-
-/// Where the name ends that starts at `at` as a word, in any spelling.
-fn end_of_name(body: &[u8], at: usize, name: &str) -> Option<usize> {
-    let mut end = at;
-    for right in name.bytes() {
-        let (letter, next) = letter_at(body, end)?;
-        if letter != right {
-            return None;
-        }
-        end = next;
-    }
-    let goes_on = letter_at(body, end).is_some_and(|(letter, _)| letter.is_ascii_alphanumeric());
-    (!goes_on).then_some(end)
 }
 
 /// The letter at `at` or behind the separators there, in lower case and unescaped, and where the next
@@ -233,18 +216,6 @@ fn char_at(text: &[u8], at: usize) -> Option<(u8, usize)> {
         (b'\\', Some(other)) => (*other, at + 2),
         (c, _) => (*c, at + 1),
     })
-}
-
-/// The character before `at`, unescaped; `None` where it is a letter only by what stands for it.
-fn char_before(text: &[u8], at: usize) -> Option<u8> {
-    let escape = |length: usize| at.checked_sub(length).filter(|from| text[*from] == b'\\');
-    if escape(2).is_some() {
-        return None;
-    }
-    match escape(6).filter(|from| text[from + 1] == b'u') {
-        Some(from) => Some(escaped(text, from + 2)),
-        None => text.get(at.checked_sub(1)?).copied(),
-    }
 }
 
 /// The character of which the four digits start at `at`.
@@ -314,6 +285,11 @@ mod tests {
             "kk, k",
             "'k,k'",
             "12",
+            "12",
+            ",\"k\",\"b\":1}",
+            "}\"k\"",
+            "]\"k\"}",
+            "-,\"k\"",
         ] {
             assert_eq!(redacted(&format!(r#"{{"a":1,"sessionId":{value}"#)), right, "{value}");
         }
@@ -337,6 +313,13 @@ mod tests {
             br#"{"a":"b"c"d"\u002DsessionId":"k"}"#,
             br#"{"a":"{\u0022sessionId\u0022:\u0022k\u0022}"#,
             br#"{"a":"b\nsessionId: k"#,
+            b"payload=%7B%22sessionId%22%3A%22k%22%7D",
+            b"payload=%257B%2522sessionId%2522%253A%2522k%2522%257D",
+            b"data%5BsessionId%5D=k",
+            b"a%3D1%26session%5Fid=k",
+            b"%73ession%49d=k",
+            br"\x22sessionId\x22:\x22k\x22",
+            br"\\x22session\x49d\\x22:k",
         ] {
             let left = cut(body);
             assert!(!left.contains(&b'k'), "{}", String::from_utf8_lossy(&left));

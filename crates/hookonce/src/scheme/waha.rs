@@ -1,6 +1,7 @@
 //! WAHA, a gateway to `WhatsApp`: one event a request, announced under one name or several.
 //!
-//! Proves the sender by `X-Webhook-Hmac` over the raw bytes. Knows nothing of the engines below it
+//! Proves the sender by `X-Webhook-Hmac` over the raw bytes. Takes keys and codes out of a body before
+//! anything else looks at it. Knows nothing of the engines below it
 //! but where they put a number and the sort of a message.
 
 mod family;
@@ -8,11 +9,16 @@ mod message;
 
 use crate::event::NewEvent;
 
+use super::redact::{cut_off, redact};
 use super::signature::Hash;
 use super::{Origin, Proof, Request, Scheme, Signed, Unproven, Unsigned, Verified, cut};
 
 const SIGNATURE: &str = "X-Webhook-Hmac";
 const ALGORITHM: &str = "X-Webhook-Hmac-Algorithm";
+
+/// Members, at any depth, that some engines pass on: what `WhatsApp`'s own encryption needs, and codes
+/// that would connect another device.
+const SECRET: [&str; 3] = ["appstatesynckeyshare", "historysyncnotification", "qr"];
 
 /// The scheme of WAHA's webhooks.
 #[derive(Debug)]
@@ -39,7 +45,16 @@ impl Scheme for Waha {
     }
 
     fn parse(&self, verified: &Verified, origin: &Origin) -> Vec<NewEvent> {
-        cut::events(verified.body(), origin, family::find)
+        let body = redact(verified.body(), &SECRET);
+        let mut is_readable = false;
+        let events = cut::events(&body, origin, |root, cuts| {
+            is_readable = true;
+            family::find(root, cuts)
+        });
+        if is_readable {
+            return events;
+        }
+        cut::events(&cut_off(&body, &SECRET), origin, family::find)
     }
 
     fn sign(&self, unsigned: &Unsigned<'_>) -> Signed {

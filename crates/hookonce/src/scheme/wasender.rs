@@ -18,6 +18,7 @@ use crate::event::NewEvent;
 
 use super::signature::Verified;
 use super::{Origin, Proof, Request, Scheme, Signed, Unproven, Unsigned, cut};
+use secret::SECRETS;
 
 /// The header that has the secret.
 const HEADER: &str = "X-Webhook-Signature";
@@ -46,7 +47,7 @@ impl Scheme for Wasender {
     }
 
     fn parse(&self, verified: &Verified, origin: &Origin) -> Vec<NewEvent> {
-        let body = secret::redacted(verified.body());
+        let body = SECRETS.redacted(verified.body());
         let mut is_readable = false;
         let events = cut::events(&body, origin, |root, cuts| {
             is_readable = true;
@@ -55,7 +56,7 @@ impl Scheme for Wasender {
         if is_readable {
             return events;
         }
-        cut::events(&secret::redacted_unreadable(&body), origin, walk::find)
+        cut::events(&SECRETS.redacted_unreadable(&body), origin, walk::find)
     }
 
     fn sign(&self, _: &Unsigned<'_>) -> Signed {

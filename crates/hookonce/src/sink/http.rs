@@ -73,9 +73,9 @@ pub enum SignAs {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpSinkError {
-    /// The URL can't be posted to.
-    #[error("`url` is not an `http://` or `https://` URL: `{0}`")]
-    Url(String),
+    /// The URL can't be posted to. It isn't shown, for it may have a password in it.
+    #[error("`url` is not an `http://` or `https://` URL with a host")]
+    Url,
     /// The secret can't be used.
     #[error("`secret` begins with `whsec_`, but no base64 follows")]
     Secret,
@@ -103,7 +103,7 @@ impl HttpSink {
         let url = reqwest::Url::parse(&options.url)
             .ok()
             .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
-            .ok_or(HttpSinkError::Url(options.url))?;
+            .ok_or(HttpSinkError::Url)?;
         let signer = match options.secret {
             Some(secret) => Some(Signer::new(secret, options.sign_as)?),
             None if options.sign_as.is_some() => return Err(HttpSinkError::NoSecret),

@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where its own input is wrong")]
 
+mod change;
 mod content;
 mod hostile;
 mod proof;
+mod secrets;
 
 use hookonce::event::{Lane, NewEvent};
 use hookonce::scheme::Proof;
@@ -28,9 +30,14 @@ fn event(body: &str) -> NewEvent {
     events.remove(0)
 }
 
+/// The address of the account itself.
+const ACCOUNT: &str = "15550009999@s.whatsapp.net";
+
 /// A request of this event with this data.
 fn body(event: &str, data: &str) -> String {
-    format!(r#"{{"event":"{event}","instance":"i","data":{data},"apikey":"K"}}"#)
+    format!(
+        r#"{{"event":"{event}","instance":"i","data":{data},"sender":"{ACCOUNT}","apikey":"K"}}"#
+    )
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod framing;
 mod intake;
 mod limits;
 pub(crate) mod metrics;
+mod parsing;
 pub(crate) mod scheme;
 mod server;
 pub(crate) mod store;

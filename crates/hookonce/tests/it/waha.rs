@@ -32,6 +32,38 @@ fn each_vector_gives_its_events() {
     assert_eq!(scheme::check_vectors("waha", &Waha::new(Proof::Unverified)), 28);
 }
 
+#[test]
+fn an_id_in_parts_says_whose_the_message_is_and_in_which_chat() {
+    for remote in [r#""1@c.us""#, r#"{"server":"c.us","_serialized":"1@c.us"}"#] {
+        let of = |own: bool| {
+            let id = format!(r#"{{"id":"A","fromMe":{own},"remote":{remote}}}"#);
+            let payload = format!(r#"{{"id":{id},"body":"x","from":"9@c.us","to":"9@c.us"}}"#);
+            let event = event(&body("message.any", "evt_1", &payload));
+            let lane = event.lane.map(|lane| lane.as_str().to_owned()).unwrap_or_default();
+            (event.key.as_str().to_owned(), event.kind.as_str().to_owned(), lane)
+        };
+        assert_eq!(of(true), ("echo:s:A".into(), "echo.text".into(), "s:1".into()));
+        assert_eq!(of(false), ("message:s:A".into(), "message.text".into(), "s:1".into()));
+    }
+    let told = r#"{"id":{"id":"A","fromMe":true,"remote":"1@c.us"},"fromMe":false,"body":"x"}"#;
+    assert_eq!(event(&body("message", "evt_1", told)).kind.as_str(), "message.text");
+}
+
+#[test]
+fn what_encryption_needs_and_what_connects_a_device_is_in_no_event() {
+    for payload in [
+        r#"{"id":"A","_data":{"message":{"protocolMessage":{"appStateSyncKeyShare":{"keys":["SECRET"]},"historySyncNotification":{"mediaKey":"SECRET"}}}}}"#,
+        r#"{"event":"connection.update","data":{"qr":"SECRET"}}"#,
+    ] {
+        let body = body("engine.event", "evt_1", payload);
+        for end in 0..=body.len() {
+            for event in events(&body.as_bytes()[..end]) {
+                assert!(!event.payload.contains("SECRET"), "{}", event.payload);
+            }
+        }
+    }
+}
+
 const BODY: &str = r#"{"event":"message","session":"default","engine":"WEBJS"}"#;
 const SIGNED: &str = "208f8a55dde9e05519e898b10b89bf0d0b3b0fdf11fdbf09b6b90476301b98d8097c462b2b17a6ce93b6b47a136cf2e78a33a63f6752c2c1631777076153fa89";
 

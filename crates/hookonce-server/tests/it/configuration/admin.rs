@@ -22,7 +22,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "[sources.",
         "[admin]\nhosts = [\"http://ops\"]\n[sources.",
-        "3: admin.hosts[0]: `http://ops` is no name of a host",
+        "3: admin.hosts[0]: `(a URL, which is not shown)` is no name of a host",
     ),
     ("[sources.", "[admin]\ntokens = 1\n[sources.", "3: admin.tokens: write a table for each"),
     (

@@ -50,3 +50,42 @@ fn a_secret_of_a_wrong_type_is_not_quoted() {
         }
     }
 }
+
+#[test]
+fn a_url_is_quoted_at_no_key_for_there_may_be_a_password_in_it() {
+    for url in [
+        "http://u:12345678@",
+        "postgres://u:12345678@host/db",
+        "u:12345678@host",
+        "amqp://u:12345678\\\"x@host",
+    ] {
+        for (key, line) in [
+            ("url", format!("url = \"{url}\"")),
+            ("type", format!("type = \"{url}\"")),
+            ("scheme", format!("scheme = \"{url}\"")),
+            ("role", format!("role = \"{url}\"")),
+            ("steps", format!("steps = [\"{url}\"]")),
+            ("steps", format!("steps = \"{url}\"")),
+            ("name", format!("name = \"r\"\nlease = \"{url}\"")),
+            ("name", format!("name = \"r\"\nmax_attempts = \"{url}\"")),
+        ] {
+            let replaced = |old: &str| match old.split_once(" = ") {
+                Some((name, _)) if name == key => line.clone(),
+                _ => old.to_owned(),
+            };
+            let text: Vec<_> = GOOD.lines().map(replaced).collect();
+            let (code, text) = said(&text.join("\n"));
+            // A host alone is the URL of nothing.
+            assert!(code == 1, "{line}: {text}");
+            assert!(!text.contains("12345678"), "{line}: {text}");
+        }
+        for section in ["[postgres]\nconnections", "[server]\nbody_limit", "[worker]\nlease"] {
+            let (code, text) = said(&format!("{GOOD}\n{section} = \"{url}\"\n"));
+            assert_eq!(code, 1, "{section}: {text}");
+            assert!(!text.contains("12345678"), "{section}: {text}");
+        }
+        let (code, text) = said(&format!("store = \"{url}\"\n{GOOD}"));
+        assert!(code == 1 || !url.contains("://") || url.starts_with("postgres"), "{text}");
+        assert!(!text.contains("12345678"), "{text}");
+    }
+}

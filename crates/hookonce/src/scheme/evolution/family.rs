@@ -16,6 +16,7 @@ use super::super::gateway::Edit;
 use super::super::identity::Identity;
 use super::super::place::{Place, Step};
 use super::super::{envelope, gateway, instant};
+use super::change::{Change, Telling};
 use super::message::Message;
 
 /// What is known of an element from what is around it.
@@ -23,6 +24,8 @@ struct Envelope<'a> {
     name: String,
     family: Family,
     instance: Cow<'a, str>,
+    /// The address of the account itself.
+    account: Option<Cow<'a, str>>,
     /// Equal bytes are the same event: the envelope has a time. It is never taken for the sender's
     /// own, for it is a local one that says it is UTC.
     timed: bool,
@@ -65,6 +68,19 @@ impl Family {
     }
 }
 
+/// Who did something to a message, and in which chat.
+struct Side {
+    is_own: bool,
+    chat: Option<String>,
+}
+
+impl Side {
+    /// As the message says.
+    fn of(message: &Message<'_, '_>) -> Self {
+        Self { is_own: message.is_own(), chat: message.conversation() }
+    }
+}
+
 /// Finds the elements of a request.
 pub(super) fn find<'a>(root: Json<'a>, cuts: &mut Cuts<'a>) -> Result<(), Reason> {
     let Some(object) = root.object() else { return Ok(()) };
@@ -74,9 +90,13 @@ pub(super) fn find<'a>(root: Json<'a>, cuts: &mut Cuts<'a>) -> Result<(), Reason
         family: Family::of(&name),
         name,
         instance: object.text("instance").unwrap_or_default(),
+        account: object.text("sender"),
         timed: object.text("date_time").is_some(),
     };
-    envelope::elements(&object, "data", |place, element| about.spread(place, element, cuts))?;
+    let is_blank = object.get("data").is_none_or(envelope::is_blank);
+    if !(is_blank && about.family.is_of_message()) {
+        envelope::elements(&object, "data", |place, element| about.spread(place, element, cuts))?;
+    }
     if cuts.len() == 0 && !about.family.is_of_message() {
         let identity = about.hashed(about.kind(None));
         let same = object.members().iter().filter(|member| !member.is("destination"));
@@ -95,20 +115,23 @@ impl Envelope<'_> {
         cuts: &mut Cuts<'a>,
     ) -> Result<(), Reason> {
         let object = element.object().filter(|_| self.family.is_of_message());
-        let list = object.as_ref().filter(|object| Message::of(object).id().is_none());
-        let list = list.and_then(|object| {
-            let names = ["messages", "keys"].into_iter();
-            // An empty one holds nothing, so that the element is what there is.
-            let is_list = |member: &&Member<'a>| member.value.items().next().is_some();
-            names
-                .filter_map(|name| object.member(name).filter(is_list).map(|to| (to, name)))
-                .map(|(to, name)| Step::to(object, to, name))
-                .next()
-        });
-        let Some(step) = list else { return cuts.push(self.cut(place, element)) };
-        let place = place.within(&step, |_| false);
-        for (index, item) in step.to.value.items().enumerate() {
-            cuts.push(self.cut(place.item(index), item))?;
+        let Some(object) = object.filter(|object| Message::of(object).id().is_none()) else {
+            return cuts.push(self.cut(place, element));
+        };
+        // An empty one holds nothing, so that the element is what there is.
+        let is_list = |member: &&Member<'a>| member.value.items().next().is_some();
+        let list = |name| Some((object.member(name).filter(is_list)?, name));
+        let lists: Vec<_> = ["messages", "keys"].into_iter().filter_map(list).collect();
+        if lists.is_empty() {
+            return cuts.push(self.cut(place, element));
+        }
+        for (to, name) in &lists {
+            let is_list =
+                |member: &Member<'a>| lists.iter().any(|(to, _)| std::ptr::eq(*to, member));
+            let place = place.within(&Step::to(&object, to, *name), is_list);
+            for (index, item) in to.value.items().enumerate() {
+                cuts.push(self.cut(place.item(index), item))?;
+            }
         }
         Ok(())
     }
@@ -116,71 +139,93 @@ impl Envelope<'_> {
     fn cut<'a>(&self, place: Place<'a>, element: Json<'a>) -> Cut<'a> {
         let Some(object) = element.object() else {
             let id = element.text().filter(|_| self.family == Family::Deleted);
-            let identity = match id {
-                Some(id) if id.trim().is_empty() => Identity::unreadable(gateway::NO_ID),
-                Some(id) => Identity {
-                    key: self.key(&[Some("delete"), Some(&id)]),
-                    ..self.hashed(Kind::of("", Some("delete")))
-                },
+            let identity = match &id {
+                Some(id) => self.deleted(Some(id).filter(|id| !id.trim().is_empty()), None),
                 None if self.family.is_of_message() || self.family == Family::Call => {
                     Identity::unreadable("element is not an object")
                 }
                 None => self.hashed(self.kind(None)),
             };
-            return Cut::alone(place, element, identity);
-        };
-        let message = Message::of(&object);
-        if let Some((to, identity)) = self.edit(element, &object, &message) {
             return Cut {
-                content: to,
-                sent_at: sent_at(&object),
+                digest: id.as_deref().map(digest),
                 ..Cut::alone(place, element, identity)
             };
-        }
-        let identity = self.identify(&object, &message);
-        let has_content = matches!(self.family, Family::Message | Family::History | Family::Sent);
-        let content = message.content().filter(|_| has_content).unwrap_or(element);
-        Cut { content, sent_at: sent_at(&object), ..Cut::alone(place, element, identity) }
+        };
+        let message = Message::of(&object);
+        let cut = match self.change(element, &object) {
+            Some((Change::Edited(edit), side)) => {
+                let content = edit.to;
+                let identity = self.edited(edit, &message, side);
+                Cut { content, ..Cut::alone(place, element, identity) }
+            }
+            Some((Change::Revoked(id), side)) => {
+                let id = id.or_else(|| message.id());
+                let identity = self.deleted(id.as_ref(), self.lane(side.chat));
+                let digest = id.as_deref().map(digest);
+                Cut { digest, ..Cut::alone(place, element, identity) }
+            }
+            None => {
+                let identity = self.identify(&object, &message);
+                let has_content =
+                    matches!(self.family, Family::Message | Family::History | Family::Sent);
+                let content = message.content().filter(|_| has_content).unwrap_or(element);
+                // There is no more to a deletion than the id.
+                let id = message.id().filter(|_| self.family == Family::Deleted);
+                let digest = id.as_deref().map(digest);
+                Cut { content, digest, ..Cut::alone(place, element, identity) }
+            }
+        };
+        Cut { sent_at: sent_at(&object), ..cut }
     }
 
-    /// What a message was changed to, and what that event is: the same under each of its names.
-    fn edit<'a>(
-        &self,
-        element: Json<'a>,
-        object: &Object<'a>,
-        message: &Message<'_, 'a>,
-    ) -> Option<(Json<'a>, Identity)> {
-        let inner = object.get("update").filter(|update| update.is_object());
-        let content = |of: Option<Json<'a>>| of?.get("message").filter(|of| of.is_object());
-        let told = [content(Some(element)), content(inner), Some(element), inner];
-        let edited = || told.into_iter().flatten().find_map(gateway::edited);
-        let edit = match self.family {
-            Family::Message => content(Some(element)).and_then(gateway::edited)?,
-            Family::Edited => edited().unwrap_or(Edit { to: told[0].unwrap_or(element), id: None }),
-            Family::Status => match edited() {
-                Some(edit) => edit,
-                // With a status it is one of a message that comes along.
-                None if status(object).is_some() || has_votes(object) => return None,
-                None => {
-                    let to = told.into_iter().take(2).flatten().next()?;
-                    Edit { to: gateway::unwrapped(to), id: None }
-                }
-            },
-            _ => return None,
+    /// What an element tells of a message that was there already, and who did that in which chat.
+    fn change<'a>(&self, element: Json<'a>, object: &Object<'a>) -> Option<(Change<'a>, Side)> {
+        let (telling, message) = (Telling::of(element, object), Message::of(object));
+        let change = match self.family {
+            Family::Message => telling.of_message().filter(|change| {
+                matches!(change, Change::Edited(edit) if edit.id.is_some())
+                    || message.id().is_some()
+            }),
+            Family::Edited => telling.of_update(false),
+            Family::Status => telling.of_update(status(object).is_some() || has_votes(object)),
+            _ => None,
         };
-        let id = edit.id.or_else(|| message.id());
-        if id.is_none() && self.family == Family::Message {
-            return None;
+        let is_bare = self.family == Family::Edited && telling.is_bare();
+        Some((change?, if is_bare { self.side(&message) } else { Side::of(&message) }))
+    }
+
+    /// Who sent a bare `protocolMessage`. Its key is the one that its sender knows the message by,
+    /// and so says of everybody's that it is their own: in a chat of two the chat is then the account
+    /// itself, and the person is told nowhere.
+    fn side(&self, message: &Message<'_, '_>) -> Side {
+        let chat = message.conversation();
+        if !message.is_in_chat_of_two() {
+            return Side { is_own: false, chat };
         }
+        let account = self.account.as_deref().and_then(gateway::chat);
+        let is_of_person = account.is_some() && account == chat;
+        Side { is_own: !is_of_person, chat: chat.filter(|_| !is_of_person) }
+    }
+
+    /// What a message was changed to: the same under each of its names.
+    fn edited(&self, edit: Edit<'_>, message: &Message<'_, '_>, side: Side) -> Identity {
+        let id = edit.id.or_else(|| message.id());
         // The business's own edits are no reason to do anything either.
-        let prefix = if message.is_own() { "echo" } else { "update" };
+        let prefix = if side.is_own { "echo" } else { "update" };
         let hash = hex::encode(Sha256::digest(edit.to.raw()));
         let identity = Identity {
             key: self.key(&[Some("update"), id.as_deref(), Some(&hash)]),
-            lane: self.lane(message.conversation()),
+            lane: self.lane(side.chat),
             ..self.hashed(Kind::of(prefix, Some("edit")))
         };
-        Some((edit.to, identity.or_unreadable(gateway::NO_ID)))
+        identity.or_unreadable(gateway::NO_ID)
+    }
+
+    /// That a message is no more.
+    fn deleted(&self, id: Option<&Cow<'_, str>>, lane: Option<Lane>) -> Identity {
+        let key = self.key(&[Some("delete"), id.map(|id| &**id)]);
+        let identity = Identity { key, lane, ..self.hashed(Kind::of("", Some("delete"))) };
+        identity.or_unreadable(gateway::NO_ID)
     }
 
     fn identify(&self, element: &Object<'_>, message: &Message<'_, '_>) -> Identity {
@@ -194,17 +239,19 @@ impl Envelope<'_> {
                 ..self.hashed(Kind::of("history", Some("message")))
             },
             Family::Status => self.update(element, message),
-            Family::Deleted => {
-                let lane = self.lane(message.conversation());
-                let identity = self.hashed(Kind::of("", Some("delete")));
-                Identity { key: key("delete"), lane, ..identity }.or_unreadable(gateway::NO_ID)
+            // A whole chat's has no id to be known by.
+            Family::Deleted if id.is_none() && element.get("all").is_some_and(gateway::is_yes) => {
+                self.hashed(Kind::of("", Some("delete")))
             }
+            Family::Deleted => self.deleted(id.as_ref(), self.lane(message.conversation())),
             Family::Sent => {
                 Identity { key: key("sent"), ..self.hashed(Kind::of("sent", Some("accepted"))) }
             }
             Family::Call => self.call(element),
             Family::Connection => self.hashed(self.kind(element.text("state").as_deref())),
-            Family::Edited | Family::Code | Family::Other => self.hashed(self.kind(None)),
+            // It tells the client something, of no message or of none that changed.
+            Family::Edited => self.hashed(Kind::of("update", Some("other"))),
+            Family::Code | Family::Other => self.hashed(self.kind(None)),
         }
     }
 
@@ -294,6 +341,10 @@ impl Envelope<'_> {
     fn lane(&self, who: Option<String>) -> Option<Lane> {
         who.map(|who| Lane::of(&[&self.instance, &who]))
     }
+}
+
+fn digest(id: &str) -> [u8; 32] {
+    Sha256::digest(id).into()
 }
 
 /// What an update says, in itself or one level further in.

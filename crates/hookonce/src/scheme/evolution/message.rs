@@ -46,6 +46,11 @@ impl<'e, 'a> Message<'e, 'a> {
         gateway::conversation(text("remoteJid"), [text("remoteJidAlt"), text("senderPn")])
     }
 
+    /// Whether it is in a chat of two, as far as anybody says.
+    pub(super) fn is_in_chat_of_two(&self) -> bool {
+        self.get("remoteJid").and_then(Json::text).is_none_or(|chat| gateway::is_person(&chat))
+    }
+
     /// Who of a group, if it is about one of its members.
     pub(super) fn participant(&self) -> Option<String> {
         let chat = self.get("remoteJid").and_then(Json::text)?;

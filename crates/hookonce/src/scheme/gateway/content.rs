@@ -57,6 +57,18 @@ pub(in crate::scheme) fn edited(message: Json<'_>) -> Option<Edit<'_>> {
     edit
 }
 
+/// What this content is if it is no message of anybody's, but tells the client something: of another
+/// message, such as that it was taken back, or of the account.
+pub(in crate::scheme) fn protocol(message: Json<'_>) -> Option<Json<'_>> {
+    unwrapped(message).get("protocolMessage").filter(|protocol| protocol.is_object())
+}
+
+/// Whether it tells that the message was taken back that its key names.
+pub(in crate::scheme) fn revokes(protocol: Json<'_>) -> bool {
+    let sort = protocol.get("type").and_then(Json::text);
+    sort.is_some_and(|sort| sort == "0" || sort.eq_ignore_ascii_case("revoke"))
+}
+
 /// What sort of message this content is: `text`, `image`, `reaction`; `None` where it has none. Some
 /// tell of a text by the text alone.
 pub(in crate::scheme) fn message_type(message: Json<'_>) -> Option<Cow<'_, str>> {
@@ -87,8 +99,9 @@ pub(in crate::scheme) fn is_placeholder(element: &Object<'_>, word: Option<&str>
     if element.text("messageStubType").is_some() {
         return true;
     }
-    let tells = word.is_some_and(|word| word != "unknown")
-        || BODIES.into_iter().any(|name| element.text(name).is_some());
+    // A word beside an empty message is that of the message to come.
+    let is_told = message.is_none() && word.is_some_and(|word| word != "unknown");
+    let tells = is_told || BODIES.into_iter().any(|name| element.text(name).is_some());
     !tells && (message.is_some() || element.get("key").is_some_and(Json::is_object))
 }
 
@@ -161,14 +174,13 @@ mod tests {
     #[test]
     fn an_edit_is_the_same_in_all_its_spellings() {
         let new = r#"{"conversation":"v2"}"#;
-        let protocol =
-            format!(r#"{{"protocolMessage":{{"key":{{"id":"A"}},"editedMessage":{new}}}}}"#);
+        let edit = format!(r#"{{"protocolMessage":{{"key":{{"id":"A"}},"editedMessage":{new}}}}}"#);
         for (text, id) in [
-            (protocol.clone(), Some("A")),
+            (edit.clone(), Some("A")),
             (format!(r#"{{"editedMessage":{new}}}"#), None),
             (format!(r#"{{"editedMessage":{{"message":{new}}}}}"#), None),
-            (format!(r#"{{"editedMessage":{{"message":{protocol}}}}}"#), Some("A")),
-            (format!(r#"{{"ephemeralMessage":{{"message":{protocol}}}}}"#), Some("A")),
+            (format!(r#"{{"editedMessage":{{"message":{edit}}}}}"#), Some("A")),
+            (format!(r#"{{"ephemeralMessage":{{"message":{edit}}}}}"#), Some("A")),
             (
                 format!(
                     r#"{{"editedMessage":{{"message":{{"ephemeralMessage":{{"message":{new}}}}}}}}}"#
@@ -179,7 +191,13 @@ mod tests {
             let edit = edited(read(&text)).unwrap();
             assert_eq!((edit.to.raw(), edit.id.as_deref()), (new, id), "{text}");
         }
-        assert!(edited(read(r#"{"protocolMessage":{"type":0}}"#)).is_none());
+        let gone = read(r#"{"ephemeralMessage":{"message":{"protocolMessage":{"type":0}}}}"#);
+        assert!(edited(gone).is_none() && protocol(gone).is_some_and(revokes));
+        assert!(
+            protocol(read(r#"{"protocolMessage":{"type":3}}"#))
+                .is_some_and(|protocol| !revokes(protocol))
+        );
+        assert!(protocol(read(new)).is_none());
         assert!(edited(read(new)).is_none());
     }
 }

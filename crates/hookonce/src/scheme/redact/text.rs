@@ -4,7 +4,8 @@
 
 use std::borrow::Cow;
 
-use super::{char_at, end_of_name, separates, skip_space, string_end};
+use super::broken::end_of_name;
+use super::{char_at, separates, skip_space, string_end};
 
 /// How many times a text may be JSON within JSON before nobody looks into it any more, and it is
 /// taken for one that holds anything.
@@ -25,9 +26,39 @@ pub(super) fn leading(rest: &[u8]) -> &[u8] {
     &rest[start..at]
 }
 
+/// Each string of the value that `rest` begins with that is in no object. Ends where the value does,
+/// and where it can be none.
+pub(super) fn texts(rest: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let (mut at, mut lists, mut objects) = (0, 0_usize, 0_usize);
+    let next = move || {
+        loop {
+            let start = at;
+            at += 1;
+            match rest.get(start)? {
+                b'"' => {
+                    at = string_end(rest, start);
+                    if objects == 0 {
+                        return Some(&rest[start..at]);
+                    }
+                }
+                b'{' if lists == 0 => return None,
+                b'{' => objects += 1,
+                b'}' => objects = objects.checked_sub(1)?,
+                _ if objects > 0 => {}
+                b'[' => lists += 1,
+                b']' => lists = lists.checked_sub(1)?,
+                b':' => return None,
+                b',' if lists == 0 => return None,
+                _ => {}
+            }
+        }
+    };
+    std::iter::from_fn(next)
+}
+
 /// Whether there is a member of such a name in the JSON that stands, escaped, in the strings of this
 /// text, or in those of that.
-pub(super) fn has_member(text: &[u8], names: &[&str]) -> bool {
+pub(in crate::scheme) fn has_member(text: &[u8], names: &[&str]) -> bool {
     let mut text = Cow::Borrowed(text);
     for _ in 0..LAYERS {
         if !text.contains(&b'\\') {
@@ -67,6 +98,7 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::super::members;
+    use super::{has_member, texts};
 
     const NAMES: [&str; 2] = ["sessionid", "qr"];
 
@@ -74,7 +106,10 @@ mod tests {
     fn a_text_that_is_json_tells_of_the_members_in_it() {
         let tells = |value: &str| {
             let body = format!(r#"{{"data":{value}}}"#);
-            members(body.as_bytes()).next().unwrap().is_text_with(&NAMES)
+            members(body.as_bytes())
+                .next()
+                .unwrap()
+                .begins_with_text(|text| has_member(text, &NAMES))
         };
         let mut text = r#"{"a":[{"session_id" : "k"}]}"#.to_owned();
         for _ in 0..4 {
@@ -84,6 +119,20 @@ mod tests {
         assert!(tells(r#""{\"session\\u0049d\":1}""#) && tells(r#""\u0022qr\u0022:1""#));
         for other in [r#""{\"sessionIds\":1}""#, r#""say \"qr\", or qr: x""#, "\"x\"", "7", "{}"] {
             assert!(!tells(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn the_texts_of_a_value_are_those_in_no_object() {
+        let of = |value: &str| -> Vec<String> {
+            let text = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
+            texts(value.as_bytes()).map(text).collect()
+        };
+        assert_eq!(of(r#""a","b""#), [r#""a""#]);
+        assert_eq!(of(r#"[1,"a",{"x":["y"]},[["b"]]],"c""#), [r#""a""#, r#""b""#]);
+        assert_eq!(of(r#"["a":"b"]"#), [r#""a""#], "it can be no value");
+        for none in ["", "7,\"a\"", "{}\"a\"", "]\"a\"", "}\"a\"", "null"] {
+            assert!(of(none).is_empty(), "{none}");
         }
     }
 }

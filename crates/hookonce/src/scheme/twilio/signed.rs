@@ -16,6 +16,10 @@ const NO_MESSAGE: [&str; 3] = ["EventType", "CallSid", "CallStatus"];
 /// A parameter that says how often Twilio has tried, and so differs between copies.
 const RETRIES: &str = "RetryCount";
 
+/// What only the copy of a message has that goes to the fallback address, in this order and before
+/// the sender's address: the error of the first attempt, and where that went.
+const ERROR: [&str; 3] = ["ErrorCode", "ErrorUrl", "From"];
+
 impl SignedText {
     pub(super) fn of(query: &str, parameters: &[&[u8]]) -> Self {
         Self([&[query.as_bytes()], parameters].concat().concat())
@@ -49,16 +53,49 @@ impl SignedText {
         self.places(name).next().is_some()
     }
 
-    /// What is the same in every copy: all of it but the number of retries.
+    /// What is the same in every copy: all of it but the number of retries and, where it names a
+    /// message, the error for which a copy of that goes to the fallback address. The id that tells two
+    /// messages apart is never left out.
     pub(super) fn same(&self) -> Vec<u8> {
         let (mut same, mut from) = (Vec::with_capacity(self.0.len()), 0);
-        for at in self.places(RETRIES) {
-            same.extend_from_slice(&self.0[from..at]);
-            let digits = self.0[at + RETRIES.len()..].iter().take_while(|b| b.is_ascii_digit());
-            from = at + RETRIES.len() + digits.count();
+        let mut errors = self.errors();
+        errors.extend(self.places(RETRIES).map(|at| {
+            let end = at + RETRIES.len();
+            (at, end + digits(&self.0[end..]))
+        }));
+        errors.sort_unstable();
+        for (at, end) in errors.into_iter().filter(|(at, end)| at < end) {
+            if at >= from {
+                same.extend_from_slice(&self.0[from..at]);
+                from = end;
+            }
         }
         same.extend_from_slice(&self.0[from..]);
         same
+    }
+
+    /// Where the error of an earlier attempt stands, from and to. Where its address ends nothing says
+    /// but the name that follows, so that this one, too, is asked of the text alone.
+    fn errors(&self) -> Vec<(usize, usize)> {
+        let [code, url, next] = ERROR;
+        if !self.has("MessageSid") && !self.has("SmsSid") {
+            return Vec::new();
+        }
+        let mut ends = self.places(next).peekable();
+        let mut ids = self.places("Sid").peekable();
+        let error = |at: usize| {
+            let number = at + code.len();
+            let number_end = number + digits(&self.0[number..]);
+            let address = number_end + url.len();
+            if number == number_end || !self.0[number_end..].starts_with(url.as_bytes()) {
+                return None;
+            }
+            while ends.next_if(|end| *end < address).is_some() {}
+            while ids.next_if(|id| *id < address).is_some() {}
+            let end = *ends.peek()?;
+            ids.peek().is_none_or(|id| *id > end).then_some((at, end))
+        };
+        self.places(code).filter_map(error).collect()
     }
 
     /// Where a name begins, each time.
@@ -66,6 +103,11 @@ impl SignedText {
         let windows = self.0.windows(name.len()).enumerate();
         windows.filter(move |(_, window)| *window == name.as_bytes()).map(|(at, _)| at)
     }
+}
+
+/// How many digits a text begins with.
+fn digits(text: &[u8]) -> usize {
+    text.iter().take_while(|b| b.is_ascii_digit()).count()
 }
 
 /// The id at the start of a text, if there is one.
@@ -123,5 +165,24 @@ mod tests {
         assert_eq!(text("AbRetryCount0ServiceSidIS1").same(), b"AbServiceSidIS1");
         assert_eq!(text("RetryCount12").same(), b"");
         assert_eq!(text("RetryCountx").same(), b"x");
+    }
+
+    #[test]
+    fn the_error_of_an_earlier_attempt_is_left_out_and_no_id_with_it() {
+        let same = |signed: &str| String::from_utf8(text(signed).same()).unwrap();
+        let copy = "BodyCallStatusErrorCode11200ErrorUrlhttps://h.test/aFrom+1MessageSidSM1";
+        assert_eq!(same(copy), "BodyCallStatusFrom+1MessageSidSM1");
+        let both = "BodyxErrorCode1ErrorUrlhttps://h.test/aFrom+1RetryCount1SmsSidSM1";
+        assert_eq!(same(both), "BodyxFrom+1SmsSidSM1");
+        for whole in [
+            // Of another thing than a message it may be all that there is.
+            "ErrorCode11200ErrorUrlhttps://h.test/aFrom+1",
+            "ErrorCode11200From+1MessageSidSM1",
+            "ErrorCodeErrorUrlhttps://h.test/aFrom+1MessageSidSM1",
+            "ErrorCode1ErrorUrlhttps://h.test/aMessageSidSM1From+1",
+            "MessageSidSM1ErrorCode1ErrorUrlhttps://h.test/a",
+        ] {
+            assert_eq!(same(whole), whole);
+        }
     }
 }

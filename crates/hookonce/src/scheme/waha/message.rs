@@ -22,9 +22,10 @@ pub(super) struct Message<'p, 'a> {
 impl<'p, 'a> Message<'p, 'a> {
     /// Reads a payload.
     pub(super) fn of(payload: &'p Object<'a>) -> Self {
-        let id = payload.get("id").and_then(serialized);
-        let Parts { is_own, chat, id } = id.as_deref().map(Parts::of).unwrap_or_default();
-        let is_own = payload.get("fromMe").map_or(is_own, gateway::is_yes);
+        let parts = payload.get("id").and_then(Parts::read);
+        let Parts { is_own, chat, id } = parts.unwrap_or_default();
+        let said = payload.get("fromMe").filter(|own| !own.is_null());
+        let is_own = said.map_or(is_own, gateway::is_yes);
         Self { payload, id, chat, is_own }
     }
 
@@ -104,6 +105,17 @@ struct Parts {
 }
 
 impl Parts {
+    /// Takes an id apart; where it comes in parts, and not as a whole too, those count.
+    fn read(id: Json<'_>) -> Option<Self> {
+        let Self { is_own, chat, id: bare } = Self::of(&serialized(id)?);
+        let is_own = id.get("fromMe").filter(|own| !own.is_null()).map_or(is_own, gateway::is_yes);
+        let remote = || {
+            let remote = id.get("remote")?;
+            remote.text().or_else(|| remote.get("_serialized")?.text()).map(Cow::into_owned)
+        };
+        Some(Self { is_own, chat: chat.or_else(remote).filter(|chat| !chat.is_empty()), id: bare })
+    }
+
     fn of(text: &str) -> Self {
         let (is_own, rest) = match text.split_once('_') {
             Some(("true", rest)) => (true, rest),

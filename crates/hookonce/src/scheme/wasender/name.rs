@@ -3,7 +3,7 @@
 //! The gateway's own documents and libraries spell names in several ways, so that words count and
 //! how they are joined doesn't.
 
-use super::super::redact::letters;
+use super::super::redact::tells_of;
 
 /// What the elements of a request are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,12 +115,6 @@ pub(super) fn code(name: &[u8]) -> Option<&'static str> {
     } else {
         None
     }
-}
-
-/// Whether one of these words stands in `text`, in whatever spelling and escapes.
-pub(super) fn tells_of(text: &[u8], words: &[&[u8]]) -> bool {
-    let letters: Vec<u8> = letters(text).filter(u8::is_ascii_alphanumeric).collect();
-    words.iter().any(|word| letters.windows(word.len()).any(|part| part == *word))
 }
 
 #[cfg(test)]

@@ -87,6 +87,15 @@ pub(super) fn delete<'a>(element: &Element<'_, 'a>) -> Found<'a> {
     Found { content: key.get("id").unwrap_or(element.value), ..Found::of(element, identity) }
 }
 
+/// That a message was deleted, as an update tells it: `protocol` may name it.
+pub(super) fn revoked<'a>(element: &Element<'_, 'a>, protocol: Json<'a>, id: &str) -> Found<'a> {
+    let identity = Identity { lane: lane(element), ..deleted_id(id) };
+    let id = |key: Json<'a>| gateway::id_in(key).and_then(|_| key.get("id"));
+    let mut keys = [protocol.get("key"), said(element.object, "key")].into_iter().flatten();
+    let content = keys.find_map(id).unwrap_or(element.value);
+    Found { content, ..Found::of(element, identity) }
+}
+
 /// A deleted message of which only the id is told.
 pub(super) fn deleted_id(id: &str) -> Identity {
     if id.trim().is_empty() {

@@ -10,6 +10,7 @@ use super::super::identity::Identity;
 use super::conversation::participant;
 use super::element::{Element, hash, said, time};
 use super::message::edit;
+use super::other;
 use super::walk::Found;
 
 /// What a person did with a message, by the time that says so.
@@ -22,7 +23,13 @@ pub(super) fn update<'a>(element: &Element<'_, 'a>) -> Found<'a> {
     let message = update.get("message").filter(|message| message.is_object());
     let status = update.get("status").and_then(Json::text).filter(|word| !word.is_empty());
     let edited = message.and_then(gateway::edited);
-    let named = edited.as_ref().and_then(|edit| edit.id.clone());
+    let protocol = message.and_then(gateway::protocol);
+    // With a status it is one of a message that comes along.
+    let taken_back = protocol.filter(|told| gateway::revokes(*told) && status.is_none());
+    let named = match (&edited, taken_back) {
+        (Some(edit), _) => edit.id.clone(),
+        (None, told) => told.and_then(|protocol| gateway::id_in(protocol.get("key")?)),
+    };
     let Some(id) = named.or_else(|| element.id()) else {
         return Found::of(element, Identity::unreadable(gateway::NO_ID));
     };
@@ -33,7 +40,11 @@ pub(super) fn update<'a>(element: &Element<'_, 'a>) -> Found<'a> {
     if let Some(status) = status {
         return Found { content: update, ..of_status(element, &id, &status) };
     }
-    if let Some(message) = message {
+    if let Some(protocol) = taken_back {
+        return other::revoked(element, protocol, &id);
+    }
+    // It tells the client something else, which is no new content, either.
+    if let (Some(message), None) = (message, protocol) {
         return edit(element, gateway::unwrapped(message), &id);
     }
     let key = Key::of(&["update", &id, &hash(update)]);

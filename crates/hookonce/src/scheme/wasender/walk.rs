@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use crate::element::{Json, Member, Object};
 
 use super::super::cut::{Cut, Cuts, Reason};
+use super::super::envelope::is_blank;
 use super::super::identity::Identity;
 use super::super::place::{Place, Step};
 use super::element::{Element, IDS, Request, time};
@@ -198,13 +199,6 @@ impl<'a> Walk<'_, 'a> {
 
 fn has_id(object: &Object<'_>) -> bool {
     IDS.into_iter().any(|name| object.text(name).is_some())
-}
-
-/// Whether a value is as good as absent.
-fn is_blank(value: Json<'_>) -> bool {
-    let inside =
-        value.raw().strip_prefix(['{', '[']).and_then(|rest| rest.strip_suffix(['}', ']']));
-    value.is_null() || inside.is_some_and(|inside| inside.trim_ascii().is_empty())
 }
 
 fn has_one(list: Json<'_>) -> bool {

@@ -1,5 +1,5 @@
-//! What a message says, however it is wrapped and under whichever name it is announced: edits and
-//! placeholders never pass for the message, and each event has one key.
+//! What a message says, however it is wrapped and under whichever name it is announced: placeholders
+//! never pass for the message, and each event has one key.
 
 use super::{body, event, events};
 
@@ -14,50 +14,13 @@ fn same(name: &str, data: &str) -> (String, String, [u8; 32]) {
 }
 
 #[test]
-fn an_edit_is_one_event_under_all_three_names() {
-    let new = r#"{"conversation":"new"}"#;
-    let inner = r#""key":{"id":"A1"},"type":14"#;
-    let protocol = format!(r#"{{"protocolMessage":{{{inner},"editedMessage":{new}}}}}"#);
-    let (a1, e1) = (key("A1"), key("E1"));
-    let right = same("messages.upsert", &format!(r#"{{{e1},"message":{protocol}}}"#));
-    assert!(right.0.starts_with("update:i:A1:") && right.1 == "update.edit", "{}", right.0);
-    for (name, data) in [
-        (
-            "messages.upsert",
-            format!(r#"{{{a1},"message":{{"protocolMessage":{{"editedMessage":{new}}}}}}}"#),
-        ),
-        ("messages.upsert", format!(r#"{{{a1},"message":{{"editedMessage":{new}}}}}"#)),
-        (
-            "messages.update",
-            format!(r#"{{{a1},"update":{{"message":{{"editedMessage":{{"message":{new}}}}}}}}}"#),
-        ),
-        (
-            "messages.update",
-            format!(r#"{{{a1},"message":{{"editedMessage":{new}}},"status":"READ"}}"#),
-        ),
-        ("messages.update", format!(r#"{{"keyId":"A1","editedMessage":{new}}}"#)),
-        ("messages.update", format!(r#"{{{a1},"update":{{"message":{new}}}}}"#)),
-        (
-            "messages.edited",
-            format!(r#"{{{a1},"type":"MESSAGE_EDIT","editedMessage":{new},"timestampMs":7}}"#),
-        ),
-        ("messages.edited", format!(r#"{{{e1},"message":{protocol}}}"#)),
-    ] {
-        assert_eq!(same(name, &data), right, "{name} {data}");
-    }
-    let other =
-        same("messages.edited", &format!(r#"{{{a1},"editedMessage":{{"conversation":"x"}}}}"#));
-    assert_ne!(other.0, right.0);
-    let own = format!(r#"{{{a1},"editedMessage":{new}}}"#).replace("false", "1");
-    assert_eq!(same("messages.edited", &own).1, "echo.edit");
-}
-
-#[test]
 fn what_says_nothing_is_a_placeholder_and_hides_no_message() {
     for (rest, right) in [
         (r#","messageStubType":2"#, "stub:i:A:2"),
         (r#","messageStubType":2,"messageType":"unknown""#, "stub:i:A:2"),
         (r#","message":{}"#, "stub:i:A:"),
+        (r#","message":{},"messageType":"conversation""#, "stub:i:A:"),
+        (r#","message":{"messageContextInfo":{}},"messageType":"conversation""#, "stub:i:A:"),
         (r#","message":null,"messageType":"unknown""#, "stub:i:A:"),
         ("", "stub:i:A:"),
     ] {
@@ -65,6 +28,13 @@ fn what_says_nothing_is_a_placeholder_and_hides_no_message() {
     }
     let real = format!(r#"{{{},"messageStubType":2,"message":{{"conversation":"x"}}}}"#, key("A"));
     assert_eq!(same("messages.upsert", &real).0, "message:i:A");
+    for rest in [
+        r#","message":{},"messageType":"conversation","body":"hi""#,
+        r#","messageType":"conversation""#,
+    ] {
+        let told = same("messages.upsert", &format!("{{{}{rest}}}", key("A")));
+        assert_eq!((&*told.0, &*told.1), ("message:i:A", "message.text"), "{rest}");
+    }
 }
 
 #[test]
@@ -123,6 +93,22 @@ fn each_of_a_list_is_an_event_whatever_the_list_is_called() {
     let gone = r#"{"keys":["A",{"id":"B"},{"key":{"id":"C"}}]}"#;
     assert_eq!(keys("messages.delete", gone), ["delete:i:A", "delete:i:B", "delete:i:C"]);
     assert_eq!(keys("messages.delete", r#"["A"]"#), ["delete:i:A"]);
+    let both = r#"{"keys":["A",{"id":"B"}],"messages":[{"key":{"id":"C"}}]}"#;
+    assert_eq!(keys("messages.delete", both), ["delete:i:C", "delete:i:A", "delete:i:B"]);
+    for found in events(body("messages.delete", both).as_bytes()) {
+        let again = events(found.payload.as_bytes());
+        assert!(again.len() == 1 && again[0].id == found.id, "{}", found.payload);
+    }
+}
+
+#[test]
+fn data_without_anything_in_it_is_none() {
+    for name in ["messages.upsert", "messages.edited", "messages.delete", "send.message"] {
+        for data in ["{}", "{ }", "[]", "null"] {
+            assert_eq!(event(&body(name, data)).kind.as_str(), "unknown.request", "{name} {data}");
+        }
+    }
+    assert_eq!(event(&body("connection.update", "{}")).kind.as_str(), "session.unknown");
 }
 
 #[test]

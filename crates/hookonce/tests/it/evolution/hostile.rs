@@ -61,7 +61,7 @@ fn is_dead(name: &str, item: &str) -> bool {
     let has_id = has_key || item.contains("keyId") || item.contains("\"id\"");
     match name {
         "messages.delete" => !is_text && !has_id,
-        "messages.edited" => !has_id,
+        "messages.edited" => is_text,
         "messages.upsert" => is_text || item.starts_with("{\"key\":\""),
         "call" => !item.contains("\"id\":") || has_key,
         _ => is_text && (name.starts_with("messages.") || name.starts_with("send.")),

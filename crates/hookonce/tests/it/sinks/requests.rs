@@ -124,7 +124,7 @@ async fn options_that_cannot_work_are_refused_with_what_to_change() {
         HttpSink::new(HttpOptions { secret, sign_as, ..HttpOptions::new(url) })
     };
     for url in ["", "localhost:3000/x", "ftp://a/b", "/relative", "http://"] {
-        assert!(matches!(make(url, "", None), Err(HttpSinkError::Url(_))), "{url}");
+        assert!(matches!(make(url, "", None), Err(HttpSinkError::Url)), "{url}");
     }
     for secret in ["whsec_", "whsec_!!!"] {
         assert!(matches!(make("http://a", secret, None), Err(HttpSinkError::Secret)));

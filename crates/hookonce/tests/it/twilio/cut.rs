@@ -66,3 +66,37 @@ fn a_text_that_looks_like_an_id_makes_no_message_of_another_id() {
     // The same hash: a duplicate of it.
     assert_eq!(cut.key, sent.key);
 }
+
+#[test]
+fn the_copy_for_the_fallback_address_is_one_event_with_the_message_whatever_is_said_in_it() {
+    for text in ["hi", "CallStatus", "EventType", "my SmsStatus"] {
+        let of = |error: &[(&str, &str)]| {
+            let mut parameters = vec![("Body", text)];
+            parameters.extend(error);
+            parameters.extend([("From", "+1"), ("MessageSid", "SM1"), ("To", "+2")]);
+            let signed: String =
+                parameters.iter().map(|(name, value)| [*name, value].concat()).collect();
+            let form: Vec<_> =
+                parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            event(&signed, &form.join("&").replace('+', "%2B"))
+        };
+        let sent = of(&[]);
+        let copy = of(&[("ErrorCode", "11200"), ("ErrorUrl", "https://hooks.example.test/twilio")]);
+        assert_eq!(sent.weak_key, text != "hi", "{text}");
+        assert_eq!((copy.id, copy.digest), (sent.id, sent.digest), "{text}");
+    }
+}
+
+#[test]
+fn a_captured_copy_for_the_fallback_address_is_one_event_however_it_is_cut() {
+    let signed = "BodyCallStatusErrorCode11200ErrorUrlhttps://h.test/aFrom+1MessageSidSM1To+2";
+    let sent = "Body=CallStatus&ErrorCode=11200&ErrorUrl=https://h.test/a&From=%2B1&MessageSid=SM1&To=%2B2";
+    let right = event(signed, sent);
+    for form in [
+        "Body=CallStatus&ErrorCode=11200&ErrorUrl=https://h.test/aFrom%2B1&MessageSid=SM1&To=%2B2",
+        "Body=CallStatusErrorCode11200&ErrorUrl=https://h.test/a&From=%2B1&MessageSid=SM1&To=%2B2",
+        "Body=CallStatus&ErrorCode=11200ErrorUrlhttps://h.test/aFrom%2B1&MessageSid=SM1&To=%2B2",
+    ] {
+        assert_eq!(event(signed, form).id, right.id, "{form}");
+    }
+}

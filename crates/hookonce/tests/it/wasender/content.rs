@@ -40,6 +40,8 @@ fn what_says_nothing_is_a_placeholder_and_hides_no_message() {
         (r#","messageStubType":2"#, "stub:A:2"),
         (r#","messageStubType":2,"message":{}"#, "stub:A:2"),
         (r#","message":{}"#, "stub:A:"),
+        (r#","message":{},"messageType":"conversation""#, "stub:A:"),
+        (r#","message":{"messageContextInfo":{}},"type":"text""#, "stub:A:"),
         (r#","message":null"#, "stub:A:"),
         (r#","message":{"messageContextInfo":{}}"#, "stub:A:"),
         ("", "stub:A:"),
@@ -50,6 +52,28 @@ fn what_says_nothing_is_a_placeholder_and_hides_no_message() {
     }
     assert_eq!(one(&upsert("A", r#","messageBody":"hi""#)).key.as_str(), "message:A");
     assert_eq!(one(&upsert("A", r#","messageType":"imageMessage""#)).key.as_str(), "message:A");
+}
+
+#[test]
+fn a_message_that_was_taken_back_is_deleted_and_not_edited() {
+    let delete = r#"{"event":"messages.delete","data":{"keys":[{"id":"A"}]}}"#;
+    let right = same(delete);
+    assert_eq!((&*right.0, &*right.1), ("delete:A", "delete"));
+    for sort in ["0", "\"REVOKE\"", "\"revoke\""] {
+        let named = format!(r#"{{"protocolMessage":{{"key":{{"id":"A"}},"type":{sort}}}}}"#);
+        for other in [
+            update("A", &format!(r#"{{"message":{{"protocolMessage":{{"type":{sort}}}}}}}"#)),
+            update("E", &format!(r#"{{"message":{named}}}"#)),
+            update("E", &format!(r#"{{"message":{{"ephemeralMessage":{{"message":{named}}}}}}}"#)),
+        ] {
+            assert_eq!(same(&other), right, "{other}");
+        }
+    }
+    let told = same(&update("A", r#"{"message":{"protocolMessage":{"type":3}}}"#));
+    assert!(told.0.starts_with("update:A:") && told.1 == "update.other", "{}", told.1);
+    let read =
+        update("B", r#"{"status":4,"message":{"protocolMessage":{"key":{"id":"A"},"type":0}}}"#);
+    assert_eq!(same(&read).0, "status:B:read");
 }
 
 #[test]
