@@ -18,8 +18,10 @@ use tokio::time::Instant;
 
 use crate::store::pick::{Due, Turn};
 
-/// A look that takes longer has a long way.
+/// Two looks in a row that take longer have a long way.
 const LONG: Duration = Duration::from_millis(10);
+/// A look that is cut off after so long has one, too; before that, whoever asked may just have gone.
+const CUT_OFF: Duration = Duration::from_millis(500);
 /// A long way is gone again after so many times as long as it took, and after so long at the most, since
 /// what lies behind waits for it.
 const SHARE: u32 = 20;
@@ -64,11 +66,14 @@ type At<T> = Option<(T, Instant)>;
 /// Where the next look begins.
 pub(super) struct Beginning<T> {
     at: At<T>,
+    /// The last look from the beginning took long. That alone says nothing of the way: it may have been
+    /// a new connection's first, or have waited for a core.
+    was_long: bool,
 }
 
 impl<T> Default for Beginning<T> {
     fn default() -> Self {
-        Self { at: None }
+        Self { at: None, was_long: false }
     }
 }
 
@@ -86,8 +91,11 @@ impl<T> Beginning<T> {
         match (&mut self.at, until) {
             (Some((known, now)), Some(then)) if *now == then => *known = at,
             (_, Some(_)) => {}
-            (_, None) if took > LONG => self.at = Some((at, soon(took))),
-            (_, None) => self.at = None,
+            (_, None) => {
+                let is_long = took > LONG;
+                self.at = (is_long && self.was_long).then(|| (at, soon(took)));
+                self.was_long = is_long;
+            }
         }
         self.until()
     }
@@ -97,6 +105,7 @@ impl<T> Beginning<T> {
     fn note_cut_off(&mut self, began: Instant, unless_known: T) -> Option<Instant> {
         let at = self.at.take().map_or(unless_known, |(at, _)| at);
         self.at = Some((at, soon(began.elapsed())));
+        self.was_long = true;
         self.until()
     }
 
@@ -154,7 +163,7 @@ impl Front {
     }
 }
 
-/// A look that is under way; one that is cut off counts as one that took as long as that.
+/// A look that is under way; one that is cut off late counts as one that took as long as that.
 pub(super) struct Look<'a> {
     front: &'a Front,
     began: Instant,
@@ -222,7 +231,7 @@ impl Look<'_> {
 
 impl Drop for Look<'_> {
     fn drop(&mut self) {
-        if self.is_done || self.began.elapsed() <= LONG {
+        if self.is_done || self.began.elapsed() <= CUT_OFF {
             return;
         }
         if self.wakes.is_none() && !self.has_drained.load(Ordering::Relaxed) {
@@ -261,13 +270,44 @@ mod tests {
 
     use jiff::Timestamp;
 
-    use super::{Front, LATE, LONG, MOST, SHARE};
+    use super::{CUT_OFF, Front, LATE, LONG, MOST, SHARE};
     use crate::store::pick::Due;
 
     const AT: Timestamp = Timestamp::UNIX_EPOCH;
 
     fn task(source: &str, at: Timestamp) -> Due<Timestamp> {
         Due { at, seq: 1, route: 0, priority: 0, source: source.into() }
+    }
+
+    /// What a node remembers after one look that took long.
+    async fn after_one() -> (Front, Arc<str>) {
+        let (front, route) = (Front::default(), Arc::from("r"));
+        let look = front.look([&route].into_iter());
+        tokio::time::advance(LONG * 2).await;
+        look.found_woken(1000);
+        look.found_due(&[]);
+        (front, route)
+    }
+
+    /// Fails when one look is enough: the first on a new connection is slow, and what was stored before it
+    /// would wait though nothing is in the way.
+    #[tokio::test(start_paused = true)]
+    async fn one_slow_look_is_no_long_way() {
+        let (front, route) = after_one().await;
+        let look = front.look([&route].into_iter());
+        assert_eq!((look.whole(), look.page()), (vec![0], Some(0)));
+        look.found_woken(1000);
+        look.found_due(&[]);
+        // Nor are two with a short one between them.
+        let look = front.look([&route].into_iter());
+        tokio::time::advance(LONG * 2).await;
+        look.found_woken(1000);
+        look.found_due(&[]);
+        let look = front.look([&route].into_iter());
+        assert_eq!((look.whole(), look.page()), (vec![0], Some(0)));
+        tokio::time::advance(CUT_OFF).await;
+        drop(look);
+        assert_eq!(front.look([&route].into_iter()).whole(), [0], "who asked has gone");
     }
 
     #[tokio::test(start_paused = true)]
@@ -283,7 +323,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_long_way_is_gone_seldom_and_begins_where_something_was_found_in_between() {
-        let (front, route) = (Front::default(), Arc::from("r"));
+        let (front, route) = after_one().await;
         let took = LONG * 2;
         let look = front.look([&route].into_iter());
         tokio::time::advance(took).await;
@@ -319,9 +359,11 @@ mod tests {
         let is_due = async |after| tokio::time::timeout(after, front.is_due_again()).await.is_ok();
         front.look([&route].into_iter()).found_due(&[]);
         assert!(!is_due(MOST * 2).await, "the way is short");
-        let look = front.look([&route].into_iter());
-        tokio::time::advance(LONG * 2).await;
-        look.found_due(&[]);
+        for _ in 0..2 {
+            let look = front.look([&route].into_iter());
+            tokio::time::advance(LONG * 2).await;
+            look.found_due(&[]);
+        }
         // A look that begins later puts nothing off.
         tokio::time::advance(LONG * 19).await;
         front.look([&route].into_iter()).found_due(&[]);
@@ -345,7 +387,7 @@ mod tests {
     /// Fails when a look that is cut off forgets what the one before found.
     #[tokio::test(start_paused = true)]
     async fn a_look_that_is_cut_off_takes_nothing_away() {
-        let (front, route) = (Front::default(), Arc::from("r"));
+        let (front, route) = after_one().await;
         let look = front.look([&route].into_iter());
         tokio::time::advance(LONG * 2).await;
         look.found_woken(1000);
@@ -378,7 +420,7 @@ mod tests {
     /// Fails when a look may forget what another one found that began at the beginning.
     #[tokio::test(start_paused = true)]
     async fn the_look_that_began_at_the_beginning_knows_more() {
-        let (front, route) = (Front::default(), Arc::from("r"));
+        let (front, route) = after_one().await;
         let looks = [(); 2].map(|()| front.look([&route].into_iter()));
         tokio::time::advance(LONG * 2).await;
         let [first, second] = looks;
@@ -396,6 +438,7 @@ mod tests {
         let front = Front::default();
         let began = tokio::time::Instant::now();
         tokio::time::advance(LONG * 2).await;
+        front.looked_at_leases(None, began);
         front.looked_at_leases(None, began);
         assert!(front.leases().is_some());
         front.left_leases();

@@ -64,8 +64,9 @@ async fn the_long_way_is_not_gone_each_time() {
     drop(bed);
     until_alone(&reader).await;
     let [due, wakes] = [number(due) - before[0], number(wakes) - before[1]];
-    assert!(due > TAKEN && due < 3 * TAKEN, "{due} entries read");
-    assert!(wakes > pages && wakes < 4 * pages, "{wakes} pages read, of {pages}");
+    // Each of two looks goes all the way, and there and back.
+    assert!(due > TAKEN && due < 5 * TAKEN, "{due} entries read");
+    assert!(wakes > pages && wakes < 6 * pages, "{wakes} pages read, of {pages}");
     open.run("rollback");
 }
 
@@ -83,6 +84,7 @@ async fn until_alone(reader: &Connection) {
 async fn what_comes_to_light_behind_is_found_later() {
     let (bed, open, database) = obstructed().await;
     assert_eq!(keys(&bed.claim(10).await), ["first"]);
+    assert_eq!(keys(&bed.claim(10).await), [""; 0]);
     let other = Connection::open(&database.url);
     // As though its transaction had been open for a day.
     bed.insert([new("late")]).await;
