@@ -96,8 +96,8 @@ impl Budget {
     }
 }
 
-/// A request's part of the budget, given back once nothing holds its body any more. Bytes are taken as they
-/// arrive: were they taken as announced, a few headers could block the way for everybody.
+/// A request's part of the budget, given back once nothing holds its body any more. Bytes are taken as
+/// they arrive: were they taken as announced, a few headers could block the way for everybody.
 #[derive(Debug)]
 pub(super) struct Held {
     budget: Arc<Budget>,

@@ -104,20 +104,25 @@ pub(super) fn events<'b>(
     origin: &Origin,
     find: impl FnOnce(Json<'b>, &mut Cuts<'b>) -> Result<(), Reason>,
 ) -> Vec<NewEvent> {
-    events_alike(body, origin, |body| Cow::Borrowed(body), find)
+    events_by(&Parts::default(), body, origin, find)
 }
 
-/// The same, where copies of a request differ: `alike` gives what hashes are made over.
-pub(super) fn events_alike<'b>(
+/// The same by parts of the body, where not all of it counts.
+pub(super) fn events_by<'b>(
+    parts: &Parts,
     body: &'b [u8],
     origin: &Origin,
-    alike: fn(&[u8]) -> Cow<'_, [u8]>,
     find: impl FnOnce(Json<'b>, &mut Cuts<'b>) -> Result<(), Reason>,
 ) -> Vec<NewEvent> {
-    let request = Whole { alike, ..Whole::new(body, origin) };
+    let request = Whole { alike: parts.alike, ..Whole::new(body, origin) };
     let root = match Json::read(body) {
         Ok(root) => root,
-        Err(why) => return vec![request.unreadable(why)],
+        Err(why) => {
+            let body = (parts.unreadable)(body);
+            // What is left may be worse to read, and is no better for being less.
+            let why = Json::read(&body).err().unwrap_or(why);
+            return vec![Whole { body: &body, hash: OnceCell::new(), ..request }.unreadable(why)];
+        }
     };
     let mut cuts = Cuts::default();
     let whole = match find(root, &mut cuts) {
@@ -130,12 +135,29 @@ pub(super) fn events_alike<'b>(
     vec![request.event(Cut::alone(Place::default(), root, whole))]
 }
 
+/// A part of a body.
+pub(super) type Part = fn(&[u8]) -> Cow<'_, [u8]>;
+
+/// Which parts of a body count, where not all of it does.
+pub(super) struct Parts {
+    /// What is the same in each copy of a request.
+    pub(super) alike: Part,
+    /// What may be kept of a body that can't be read.
+    pub(super) unreadable: Part,
+}
+
+impl Default for Parts {
+    fn default() -> Self {
+        Self { alike: |body| Cow::Borrowed(body), unreadable: |body| Cow::Borrowed(body) }
+    }
+}
+
 /// A request while events are made of it.
 pub(super) struct Whole<'r> {
     body: &'r [u8],
     origin: &'r Origin,
     /// What of the body is the same in each copy of the request.
-    alike: fn(&[u8]) -> Cow<'_, [u8]>,
+    alike: Part,
     /// Computed only if an element needs it: most have an id.
     hash: OnceCell<RequestHash>,
 }
@@ -143,7 +165,7 @@ pub(super) struct Whole<'r> {
 impl<'r> Whole<'r> {
     /// A request with this body.
     pub(super) fn new(body: &'r [u8], origin: &'r Origin) -> Self {
-        Self { body, origin, alike: |body| Cow::Borrowed(body), hash: OnceCell::new() }
+        Self { body, origin, alike: Parts::default().alike, hash: OnceCell::new() }
     }
 
     /// The event of one element.

@@ -16,10 +16,11 @@ use serde_json::Map;
 
 use crate::event::NewEvent;
 
+use super::cut::{self, Part, Parts};
 use super::gateway::Secrets;
 use super::jwt::{self, Age, Leeway, Token};
 use super::redact::redact_where;
-use super::{Origin, Proof, Request, Scheme, Secret, Signed, Unproven, Unsigned, Verified, cut};
+use super::{Origin, Proof, Request, Scheme, Secret, Signed, Unproven, Unsigned, Verified};
 
 /// How far the times of a token may be from ours. Evolution API makes one that is good for 10 minutes
 /// and sends it with each attempt, the last of which comes up to 29 minutes later; a refusal would be
@@ -45,7 +46,7 @@ const SECRETS: Secrets = Secrets {
     ],
     outermost: &["token"],
     codes: &["base64", "code", "token"],
-    unreadable: &["token"],
+    unreadable: &[],
     kept: &["event", "instance", "datetime", "destination", "sender", "serverurl"],
 };
 
@@ -99,15 +100,8 @@ impl Scheme for Evolution {
 
     fn parse(&self, verified: &Verified, origin: &Origin) -> Vec<NewEvent> {
         let body = SECRETS.redacted(verified.body());
-        let mut is_readable = false;
-        let events = cut::events_alike(&body, origin, alike, |root, cuts| {
-            is_readable = true;
-            family::find(root, cuts)
-        });
-        if is_readable {
-            return events;
-        }
-        cut::events_alike(&SECRETS.redacted_unreadable(&body), origin, alike, family::find)
+        let unreadable: Part = |body| Cow::Owned(SECRETS.redacted_unreadable(body));
+        cut::events_by(&Parts { alike, unreadable }, &body, origin, family::find)
     }
 
     fn sign(&self, unsigned: &Unsigned<'_>) -> Signed {

@@ -111,7 +111,7 @@ pub(super) fn tells_of(text: &[u8], words: &[&[u8]]) -> bool {
 pub(super) fn letters(name: &[u8]) -> impl Iterator<Item = u8> {
     let mut at = 0;
     std::iter::from_fn(move || {
-        let (letter, next) = letter_at(name, at)?;
+        let (letter, next) = letter_at(name, at, char_at)?;
         at = next;
         Some(letter)
     })
@@ -192,9 +192,11 @@ fn word_end(rest: &[u8]) -> usize {
     if known { word.len() } else { rest.len() }
 }
 
-/// The letter at `at` or behind the separators there, in lower case and unescaped, and where the next
-/// one is.
-fn letter_at(text: &[u8], mut at: usize) -> Option<(u8, usize)> {
+/// The character at a place, by the escapes that may stand there, and where the next one is.
+type CharAt = fn(&[u8], usize) -> Option<(u8, usize)>;
+
+/// The letter at `at` or behind the separators there, in lower case, and where the next one is.
+fn letter_at(text: &[u8], mut at: usize, char_at: CharAt) -> Option<(u8, usize)> {
     loop {
         let (letter, next) = char_at(text, at)?;
         if !separates(letter) {

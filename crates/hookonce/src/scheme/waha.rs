@@ -1,17 +1,18 @@
 //! WAHA, a gateway to `WhatsApp`: one event a request, announced under one name or several.
 //!
 //! Proves the sender by `X-Webhook-Hmac` over the raw bytes. Takes keys and codes out of a body before
-//! anything else looks at it. Knows nothing of the engines below it
-//! but where they put a number and the sort of a message.
+//! anything else looks at it. Knows nothing of the engines below it but where they put a number and
+//! the sort of a message.
 
 mod family;
 mod message;
 
 use crate::event::NewEvent;
 
+use super::cut::{self, Parts};
 use super::redact::{cut_off, redact};
 use super::signature::Hash;
-use super::{Origin, Proof, Request, Scheme, Signed, Unproven, Unsigned, Verified, cut};
+use super::{Origin, Proof, Request, Scheme, Signed, Unproven, Unsigned, Verified};
 
 const SIGNATURE: &str = "X-Webhook-Hmac";
 const ALGORITHM: &str = "X-Webhook-Hmac-Algorithm";
@@ -46,15 +47,8 @@ impl Scheme for Waha {
 
     fn parse(&self, verified: &Verified, origin: &Origin) -> Vec<NewEvent> {
         let body = redact(verified.body(), &SECRET);
-        let mut is_readable = false;
-        let events = cut::events(&body, origin, |root, cuts| {
-            is_readable = true;
-            family::find(root, cuts)
-        });
-        if is_readable {
-            return events;
-        }
-        cut::events(&cut_off(&body, &SECRET), origin, family::find)
+        let parts = Parts { unreadable: |body| cut_off(body, &SECRET), ..Parts::default() };
+        cut::events_by(&parts, &body, origin, family::find)
     }
 
     fn sign(&self, unsigned: &Unsigned<'_>) -> Signed {

@@ -14,10 +14,13 @@ mod secret;
 mod status;
 mod walk;
 
+use std::borrow::Cow;
+
 use crate::event::NewEvent;
 
+use super::cut::{self, Part, Parts};
 use super::signature::Verified;
-use super::{Origin, Proof, Request, Scheme, Signed, Unproven, Unsigned, cut};
+use super::{Origin, Proof, Request, Scheme, Signed, Unproven, Unsigned};
 use secret::SECRETS;
 
 /// The header that has the secret.
@@ -48,15 +51,8 @@ impl Scheme for Wasender {
 
     fn parse(&self, verified: &Verified, origin: &Origin) -> Vec<NewEvent> {
         let body = SECRETS.redacted(verified.body());
-        let mut is_readable = false;
-        let events = cut::events(&body, origin, |root, cuts| {
-            is_readable = true;
-            walk::find(root, cuts)
-        });
-        if is_readable {
-            return events;
-        }
-        cut::events(&SECRETS.redacted_unreadable(&body), origin, walk::find)
+        let unreadable: Part = |body| Cow::Owned(SECRETS.redacted_unreadable(body));
+        cut::events_by(&Parts { unreadable, ..Parts::default() }, &body, origin, walk::find)
     }
 
     fn sign(&self, _: &Unsigned<'_>) -> Signed {

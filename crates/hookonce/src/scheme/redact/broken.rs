@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::{REDACTED, char_at as json_char_at, escaped, separates};
+use super::{REDACTED, char_at as json_char_at, escaped, letter_at, separates};
 
 /// How many times an escape may be escaped that is looked through.
 const LAYERS: usize = 4;
@@ -34,26 +34,15 @@ pub(in crate::scheme) fn cut_off<'b>(body: &'b [u8], names: &[&str]) -> Cow<'b, 
 pub(super) fn end_of_name(body: &[u8], at: usize, name: &str) -> Option<usize> {
     let mut end = at;
     for right in name.bytes() {
-        let (letter, next) = letter_at(body, end)?;
+        let (letter, next) = letter_at(body, end, char_at)?;
         if letter != right {
             return None;
         }
         end = next;
     }
-    let goes_on = letter_at(body, end).is_some_and(|(letter, _)| letter.is_ascii_alphanumeric());
+    let goes_on =
+        letter_at(body, end, char_at).is_some_and(|(letter, _)| letter.is_ascii_alphanumeric());
     (!goes_on).then_some(end)
-}
-
-/// The letter at `at` or behind the separators there, in lower case and unescaped, and where the next
-/// one is.
-fn letter_at(text: &[u8], mut at: usize) -> Option<(u8, usize)> {
-    loop {
-        let (letter, next) = char_at(text, at)?;
-        if !separates(letter) {
-            return Some((letter.to_ascii_lowercase(), next));
-        }
-        at = next;
-    }
 }
 
 /// The character at `at`, unescaped in any of the ways in which bodies are, and where the next one is.

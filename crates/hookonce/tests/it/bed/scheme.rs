@@ -50,6 +50,15 @@ pub(crate) fn events_of(scheme: &dyn Scheme, request: Request) -> Vec<NewEvent> 
     scheme.parse(&verified, &origin)
 }
 
+/// Holds that of twenty elements these can't be read, each for its reason, and the others have ids.
+pub(crate) fn check_twenty(found: &[NewEvent], broken: [(usize, &str); 2], about: &str) {
+    assert_eq!(found.len(), 20, "{about}");
+    for (n, found) in found.iter().enumerate() {
+        let right = broken.iter().find(|(at, _)| *at == n).map(|(_, reason)| *reason);
+        assert_eq!((found.unreadable, found.weak_key), (right, right.is_some()), "{about} {n}");
+    }
+}
+
 /// Compares the events of each request in `tests/it/{folder}` with those in the file beside it,
 /// which `UPDATE=1` rewrites; gives how many there were.
 pub(crate) fn check_vectors(folder: &str, scheme: &dyn Scheme) -> usize {

@@ -1,6 +1,8 @@
 //! What a message says, however it is wrapped and under whichever name it is announced: placeholders
 //! never pass for the message, and each event has one key.
 
+use crate::bed::scheme::check_twenty;
+
 use super::{body, event, events};
 
 fn key(id: &str) -> String {
@@ -140,15 +142,7 @@ fn what_is_known_by_an_id_and_has_none_is_dead_beside_its_siblings() {
         items[7] = broken.to_owned();
         items[11] = "true".to_owned();
         let found = events(body(name, &format!("[{}]", items.join(","))).as_bytes());
-        assert_eq!(found.len(), 20);
-        for (n, found) in found.iter().enumerate() {
-            let right = match n {
-                7 => Some(reason),
-                11 => Some("element is not an object"),
-                _ => None,
-            };
-            assert_eq!((found.unreadable, found.weak_key), (right, right.is_some()), "{name} {n}");
-        }
+        check_twenty(&found, [(7, reason), (11, "element is not an object")], name);
     }
 }
 

@@ -2,6 +2,8 @@
 
 use proptest::prelude::*;
 
+use crate::bed::scheme::check_twenty;
+
 use super::{body, event, events};
 
 proptest! {
@@ -154,14 +156,6 @@ fn what_is_known_by_an_id_and_has_none_is_dead_beside_its_siblings() {
         items[7] = broken.to_owned();
         items[11] = "7".to_owned();
         let found = events(body(name, "evt_1", &format!("[{}]", items.join(","))).as_bytes());
-        assert_eq!(found.len(), 20);
-        for (n, found) in found.iter().enumerate() {
-            let right = match n {
-                7 => Some(reason),
-                11 => Some("payload is not an object"),
-                _ => None,
-            };
-            assert_eq!((found.unreadable, found.weak_key), (right, right.is_some()), "{name} {n}");
-        }
+        check_twenty(&found, [(7, reason), (11, "payload is not an object")], name);
     }
 }

@@ -1,6 +1,8 @@
 //! What a message says, however it is wrapped and under whichever name it is announced: edits,
 //! placeholders and reactions never pass for the message, and each is one event.
 
+use crate::bed::scheme::check_twenty;
+
 use super::{events, one, same};
 
 const KEY: &str = r#""remoteJid":"15550001111@s.whatsapp.net","fromMe":false"#;
@@ -183,15 +185,7 @@ fn what_is_known_by_an_id_and_has_none_is_dead_beside_its_siblings() {
         items[11] = "true".to_owned();
         let found =
             events(format!(r#"{{"event":"{event}","data":[{}]}}"#, items.join(",")).as_bytes());
-        assert_eq!(found.len(), 20);
-        for (n, found) in found.iter().enumerate() {
-            let right = match n {
-                7 => Some(reason),
-                11 => Some("element is not an object"),
-                _ => None,
-            };
-            assert_eq!((found.unreadable, found.weak_key), (right, right.is_some()), "{event} {n}");
-        }
+        check_twenty(&found, [(7, reason), (11, "element is not an object")], event);
     }
     let blank = events(br#"{"event":"messages.delete","data":{"keys":[""," ","A"]}}"#);
     let dead: Vec<_> = blank.iter().map(|event| event.unreadable.is_some()).collect();
