@@ -135,7 +135,7 @@ pub(super) fn events_by<'b>(
     vec![request.event(Cut::alone(Place::default(), root, whole))]
 }
 
-/// A part of a body.
+/// Gives what counts of a body.
 pub(super) type Part = fn(&[u8]) -> Cow<'_, [u8]>;
 
 /// Which parts of a body count, where not all of it does.
