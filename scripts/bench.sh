@@ -9,14 +9,16 @@ Usage: scripts/bench.sh [REQUESTS]
 Measures the release build, and prints
 
   - ingest: REQUESTS (100 000 by default) signed requests over 64 connections, to SQLite, to
-    PostgreSQL, to a store that does nothing, and to a receiver in Express and pg: requests/s, p50 and
-    p99, CPU of server and database, fsyncs, bytes of log and dead tuples per event, the ratios;
+    PostgreSQL, to Redis with `appendfsync everysec` and `always`, to a store that does nothing, and to
+    receivers in Express with pg and with ioredis and BullMQ: requests/s, p50 and p99, CPU of server and
+    database, fsyncs, bytes of log and dead tuples per event, the ratios;
   - work: stored events per second through a `sql` step, and through insert, claim and finish, peak
-    memory, what a claim costs among few and among very many tasks, on both stores;
+    memory, what a claim costs among few and among very many tasks, on each store; what events and keys
+    take of Redis's memory;
   - idle: the CPU time that the program takes with nothing to do.
 
-Takes about ten minutes after the build, and at most half an hour. Starts a PostgreSQL of its own, which
-has to be installed, as Node has to be for the receiver in Express. Counts fsyncs with strace, which it
+Takes about ten minutes after the build, and at most half an hour. Starts a PostgreSQL and a Redis of its
+own, which have to be installed, as Node has to be for the receivers in Express. Counts fsyncs with strace, which it
 installs where it may. Run it on a machine that does nothing else.
 TEXT
 }
@@ -68,7 +70,9 @@ trap clean_up EXIT
 export TMPDIR=$folder
 
 if command -v npm >/dev/null; then
-    npm ci --prefix bench/peers/express-pg --no-audit --no-fund >/dev/null
+    for peer in bench/peers/*/; do
+        npm ci --prefix "$peer" --no-audit --no-fund >/dev/null
+    done
 fi
 
 echo "== ingest, $requests requests"

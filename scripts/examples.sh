@@ -7,9 +7,10 @@ usage() {
     cat <<'TEXT'
 Usage: scripts/examples.sh
 
-Puts the workers of examples/node, examples/python and examples/rust-sqlx, and the libraries by which
-the tests sign as senders do, with the packages that they name, under target/examples; from the
-registries, and only what has changed since it last ran. The tests call it.
+Puts the workers of examples/node, examples/python and examples/rust-sqlx, the consumers of
+examples/amqp and examples/queues, the libraries by which the tests sign as senders do, and what
+speaks as SQS to them, with the packages that they name, under target/examples; from the registries, and only what has changed since
+it last ran. The tests call it.
 TEXT
 }
 
@@ -54,15 +55,24 @@ node() {
 }
 
 node examples/node node
+node examples/queues queues
 node crates/hookonce-server/tests/senders senders
 
-from=(examples/python/requirements.txt)
-if ! is_made_from "$target/python" "${from[@]}"; then
-    rm -rf "$target/python"
-    python3 -m venv "$target/python"
-    "$target/python/bin/pip" install --quiet --disable-pip-version-check -r "${from[@]}"
-    cat "${from[@]}" >"$target/python/made-from"
-fi
+# Makes the environment for a folder's scripts in Python.
+python() {
+    local from=$1/requirements.txt made=$target/$2
+    if ! is_made_from "$made" "$from"; then
+        rm -rf "$made"
+        python3 -m venv "$made"
+        "$made/bin/pip" install --quiet --disable-pip-version-check -r "$from"
+        cat "$from" >"$made/made-from"
+    fi
+}
+
+python examples/python python
+python examples/amqp amqp
+python examples/queues queues-python
+python crates/hookonce/tests/it/sinks/sqs sqs
 
 cargo build --quiet --locked --manifest-path examples/rust-sqlx/Cargo.toml \
     --target-dir "$target/rust-sqlx"

@@ -25,10 +25,16 @@ pub(crate) use document::nearest;
 pub(crate) use problem::{Problem, Problems};
 pub(crate) use quantity::{Period, Rate};
 pub(crate) use section::{
-    AdminConfig, Named, OnDead, OrderName, PostgresConfig, RetentionConfig, RoleName, RootConfig,
-    RouteConfig, Section, ServerConfig, TlsConfig, TokenConfig, WorkerConfig, WorkerName, sections,
+    AdminConfig, Named, OnDead, OrderName, PostgresConfig, RedisConfig, RetentionConfig, RoleName,
+    RootConfig, RouteConfig, Section, ServerConfig, TlsConfig, TokenConfig, WorkerConfig,
+    WorkerName, sections,
 };
-pub(crate) use sink::{ExecConfig, HttpConfig, OnUnknownName, SignAsName, SinkConfig};
+pub(crate) use sink::{
+    AmqpConfig, BullmqConfig, ExecConfig, HttpConfig, NatsConfig, OnUnknownName, RedisStreamConfig,
+    SignAsName, SinkConfig, SqsConfig,
+};
+#[cfg(feature = "amqp")]
+pub(crate) use sink::{ExchangeName, QueueName};
 pub(crate) use source::{
     AckName, EvolutionConfig, EvolutionSignatureName, GenericConfig, MetaConfig, MetaSignatureName,
     RuleConfig, SchemeConfig, Several, SignatureConfig, SourceConfig, Written,
@@ -49,6 +55,8 @@ pub(crate) struct Config {
     pub(crate) store: StoreConfig,
     /// How that is reached where it is `PostgreSQL`.
     pub(crate) postgres: PostgresConfig,
+    /// And where it is Redis.
+    pub(crate) redis: RedisConfig,
     pub(crate) server: ServerConfig,
     /// How its listener is encrypted, if it is.
     pub(crate) tls: Option<TlsConfig>,
@@ -129,6 +137,12 @@ impl Config {
         Secret::new(&value).ok_or_else(|| format!("{empty}; {advice}"))
     }
 
+    /// Gives what is in a file that the configuration names.
+    pub(crate) fn file(&self, path: &str) -> Result<Vec<u8>, String> {
+        let path = self.dir.join(path);
+        std::fs::read(&path).map_err(|error| format!("cannot read `{}`: {error}", path.display()))
+    }
+
     /// The password of a store in `PostgreSQL` whose address has none, if there is one but in a
     /// password file.
     pub(crate) fn postgres_password(&self) -> Result<Option<Secret>, String> {
@@ -136,6 +150,11 @@ impl Config {
             Some(written) => self.secret(written).map(Some),
             None => Ok(environment("PGPASSWORD").as_deref().and_then(Secret::new)),
         }
+    }
+
+    /// The password of a store on Redis whose address has none, if there is one.
+    pub(crate) fn redis_password(&self) -> Result<Option<Secret>, String> {
+        self.redis.password.as_deref().map(|written| self.secret(written)).transpose()
     }
 
     /// The source of this name. The error names those that there are.
@@ -247,6 +266,8 @@ fn read_sections(document: &mut Document, root: &mut Table<'_>, dir: PathBuf) ->
     let retention = document.read("retention", retention);
     let postgres = document.single("postgres", root);
     let postgres = document.read("postgres", postgres);
+    let redis = document.single("redis", root);
+    let redis = document.read("redis", redis);
     let sources = read_sources(document, root);
     let routes = read_routes(document, root);
     let sinks = read_sinks(document, root);
@@ -260,6 +281,7 @@ fn read_sections(document: &mut Document, root: &mut Table<'_>, dir: PathBuf) ->
     Some(Config {
         store: store?,
         postgres: postgres?,
+        redis: redis?,
         dir,
         server: server?,
         tls,
@@ -333,13 +355,25 @@ fn read_sinks(document: &mut Document, root: &mut Table<'_>) -> Option<Named<Sin
     for (name, mut table) in document.named("sinks", root) {
         let path = join("sinks", &name);
         check::name(document, &path, &name);
-        let word = document.word(&path, "type", &table, &["http", "exec", "sql", "log"]);
+        let word = document.word(&path, "type", &table, &sink::TYPES);
+        if let Some(word) = word.filter(|word| !sink::is_built(word)) {
+            let message = format!(
+                "this program was built without `{word}`; build it with `--features {word}`, or use \
+                 one that is released, which has them all"
+            );
+            document.problem(&join(&path, "type"), message);
+        }
         table.remove("type");
         let sink = match word {
             Some("http") => document.read(&path, table).map(SinkConfig::Http),
             Some("exec") => document.read(&path, table).map(SinkConfig::Exec),
             Some("sql") => document.read(&path, table).map(SinkConfig::Sql),
             Some("log") => document.read(&path, table).map(SinkConfig::Log),
+            Some("nats") => document.read(&path, table).map(SinkConfig::Nats),
+            Some("amqp") => document.read(&path, table).map(SinkConfig::Amqp),
+            Some("redis-stream") => document.read(&path, table).map(SinkConfig::RedisStream),
+            Some("bullmq") => document.read(&path, table).map(SinkConfig::Bullmq),
+            Some("sqs") => document.read(&path, table).map(SinkConfig::Sqs),
             _ => None,
         };
         sinks = sinks.zip(sink).map(|(mut sinks, sink)| {

@@ -1,6 +1,13 @@
 //! Makes what the library needs out of the configuration: the store, sources, routes and their sinks.
 
+#[cfg(feature = "amqp")]
+mod amqp;
+#[cfg(feature = "nats")]
+mod nats;
+mod redis_sink;
 mod scheme;
+#[cfg(feature = "sqs")]
+mod sqs;
 mod store;
 mod tls;
 
@@ -23,15 +30,16 @@ use hookonce::store::{MirrorRoute, MirrorSource, Retention, Store, StoreError};
 use hookonce::task::DeadLane;
 
 use crate::config::{
-    self, AckName, Config, ExecConfig, HttpConfig, OnDead, OnUnknownName, OrderName, Period, Rate,
-    RouteConfig, SignAsName, SinkConfig, SourceConfig, WorkerName,
+    self, AckName, AmqpConfig, BullmqConfig, Config, ExecConfig, HttpConfig, NatsConfig, OnDead,
+    OnUnknownName, OrderName, Period, Rate, RedisStreamConfig, RouteConfig, SignAsName, SinkConfig,
+    SourceConfig, SqsConfig, WorkerName,
 };
 use crate::out;
 
 pub(crate) use scheme::scheme;
 pub(crate) use store::{
     must_be_there, must_have_directory, not_opened, open, open_existing, open_existing_postgres,
-    open_existing_sqlite, postgres, sqlite, try_open,
+    open_existing_sqlite, open_redis, postgres, sqlite, try_open,
 };
 
 pub(crate) use tls::Certificates;
@@ -61,11 +69,13 @@ pub(crate) fn networks(written: &[String]) -> anyhow::Result<Vec<Network>> {
 /// The sinks of a configuration behind their gates, by name, each with what it was made from.
 pub(crate) type Gates = BTreeMap<String, (Made, Arc<Gate>)>;
 
-/// What a sink is made from: its section, and the secret it names, which may change by itself.
+/// What a sink is made from: its section, and the secret and the file it names, which may change by
+/// themselves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Made {
     section: String,
     secret: Option<Secret>,
+    file: Option<Vec<u8>>,
 }
 
 /// Makes every route with its sinks. A sink that is among `before` and has not changed is that one.
@@ -96,11 +106,22 @@ pub(crate) fn routes(
 }
 
 fn made(config: &Config, written: &SinkConfig) -> Result<Made, String> {
-    let secret = match written {
-        SinkConfig::Http(HttpConfig { secret: Some(secret), .. }) => Some(config.secret(secret)?),
-        _ => None,
+    let (secret, file) = match written {
+        SinkConfig::Http(HttpConfig { secret, .. }) => (secret, &None),
+        SinkConfig::Amqp(AmqpConfig { password, ca, .. })
+        | SinkConfig::RedisStream(RedisStreamConfig { password, ca, .. })
+        | SinkConfig::Bullmq(BullmqConfig { password, ca, .. }) => (password, ca),
+        SinkConfig::Nats(NatsConfig { password, credentials, ca, .. }) => {
+            (if credentials.is_some() { credentials } else { password }, ca)
+        }
+        SinkConfig::Sqs(SqsConfig { secret_key, .. }) => (secret_key, &None),
+        SinkConfig::Exec(_) | SinkConfig::Sql(_) | SinkConfig::Log(_) => (&None, &None),
     };
-    Ok(Made { section: format!("{written:?}"), secret })
+    Ok(Made {
+        section: format!("{written:?}"),
+        secret: secret.as_ref().map(|secret| config.secret(secret)).transpose()?,
+        file: file.as_ref().map(|file| config.file(file)).transpose()?,
+    })
 }
 
 /// How long things are kept.
@@ -200,6 +221,32 @@ fn gate(
             ..GateOptions::default()
         },
         SinkConfig::Log(_) => GateOptions::default(),
+        SinkConfig::Nats(sink) => GateOptions {
+            concurrency: Some(sink.concurrency),
+            rate: sink.rate.map(Rate::a_second),
+            on_unknown: on_unknown(sink.on_unknown),
+        },
+        SinkConfig::Sqs(sink) => GateOptions {
+            concurrency: Some(sink.concurrency),
+            rate: sink.rate.map(Rate::a_second),
+            on_unknown: on_unknown(sink.on_unknown),
+        },
+        SinkConfig::Amqp(sink) => GateOptions {
+            concurrency: Some(sink.concurrency),
+            rate: sink.rate.map(Rate::a_second),
+            on_unknown: on_unknown(sink.on_unknown),
+        },
+        SinkConfig::RedisStream(stream) => GateOptions {
+            concurrency: Some(stream.concurrency),
+            rate: stream.rate.map(Rate::a_second),
+            on_unknown: on_unknown(stream.on_unknown),
+        },
+        // A second copy is ignored, so there is nothing to hold.
+        SinkConfig::Bullmq(bullmq) => GateOptions {
+            concurrency: Some(bullmq.concurrency),
+            rate: bullmq.rate.map(Rate::a_second),
+            ..GateOptions::default()
+        },
     };
     let step = sink(config, store, written).with_context(|| format!("sink `{name}`"))?;
     Ok(Gate::limited(name.as_str(), step, options))
@@ -224,6 +271,20 @@ fn sink(
             Ok(Arc::new(SqlSink::limited(sql.statement.as_str(), sql.timeout.get())))
         }
         SinkConfig::Log(_) => Ok(Arc::new(LogSink::new(store.clone(), out::standard_output()))),
+        #[cfg(feature = "nats")]
+        SinkConfig::Nats(sink) => nats::sink(config, sink),
+        #[cfg(not(feature = "nats"))]
+        SinkConfig::Nats(_) => Err(anyhow!("this program was built without it")),
+        #[cfg(feature = "sqs")]
+        SinkConfig::Sqs(sink) => sqs::sink(config, sink),
+        #[cfg(not(feature = "sqs"))]
+        SinkConfig::Sqs(_) => Err(anyhow!("this program was built without it")),
+        #[cfg(feature = "amqp")]
+        SinkConfig::Amqp(sink) => amqp::sink(config, sink),
+        #[cfg(not(feature = "amqp"))]
+        SinkConfig::Amqp(_) => Err(anyhow!("this program was built without it")),
+        SinkConfig::RedisStream(stream) => redis_sink::stream(config, stream),
+        SinkConfig::Bullmq(bullmq) => redis_sink::bullmq(config, bullmq),
     }
 }
 

@@ -33,6 +33,8 @@ pub struct NewEvent {
     pub id: EventId,
     /// The name of the source it came in by.
     pub source: Arc<str>,
+    /// What its id was computed from, beside the key; a store may keep events of one scope together.
+    pub scope: Arc<str>,
     /// What makes it the same event when it is sent again.
     pub key: Key,
     /// What sort of event it is.

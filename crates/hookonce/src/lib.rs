@@ -25,7 +25,7 @@
 //! |---|---|---|
 //! | [`Scheme`] | bytes of a request into proven [events](event); pure | [`scheme::meta`] |
 //! | [`Store`] | everything that is remembered; each method is one atomic step | [`store::sqlite`] |
-//! | [`Step`] | a claimed event into an effect in the world | [`sink`]: HTTP, commands, SQL, log |
+//! | [`Step`] | a claimed event into an effect in the world | [`sink`]: HTTP, commands, SQL, log, queues |
 //!
 //! A [`Route`](route::Route) says which events go through which steps. Every route that takes an
 //! event has a [task] for it, independent of the others.
@@ -109,6 +109,7 @@ pub mod gate;
 pub mod janitor;
 pub mod listener;
 pub mod receiver;
+pub mod redis_link;
 pub mod retry;
 pub mod route;
 pub mod scheme;

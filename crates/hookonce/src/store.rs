@@ -8,10 +8,12 @@
 //!
 //! Long because the contract and the words it is written in belong together.
 
+mod batch;
 pub mod copy;
 mod pick;
 pub mod postgres;
 mod reading;
+pub mod redis;
 pub mod sqlite;
 mod unproven;
 mod way;

@@ -23,6 +23,12 @@ pub(crate) async fn run(
     }
     let from = match &config.store {
         StoreConfig::Sqlite(path) => path,
+        StoreConfig::Redis(_) => bail!(
+            "the store `{}` is on Redis, whose own tools copy it while it is in use: `redis-cli --rdb \
+             {}`, or its append-only file",
+            config.store,
+            to.display()
+        ),
         StoreConfig::Postgres(_) => bail!(
             "the store `{store}` is in PostgreSQL, whose own tools copy it while it is in use: \
              `pg_dump --format=custom --file={file} DATABASE`, or a base backup with its WAL",

@@ -19,8 +19,8 @@ pub(crate) async fn run(
     let config = Config::load_for_store(place)?;
     let StoreConfig::Sqlite(from) = &config.store else {
         bail!(
-            "the store `{}` is in PostgreSQL already; `copy` moves one out of a file: name it as \
-             `store`, or by `HOOKONCE_STORE=sqlite:PATH`",
+            "the store `{}` is no file; `copy` moves one out of a file: name it as `store`, or by \
+             `HOOKONCE_STORE=sqlite:PATH`",
             config.store
         );
     };

@@ -2,6 +2,7 @@
 //! each with what to do next. Changes nothing, and sends nothing.
 
 mod postgres;
+mod redis;
 mod sinks;
 mod sqlite;
 mod store;

@@ -1,5 +1,6 @@
 //! Brings the store's tables up to date, and makes them where there are none.
 
+use anyhow::bail;
 use hookonce::store::Migrated;
 use hookonce::store::postgres::PostgresStore;
 use hookonce::store::sqlite::SqliteStore;
@@ -19,6 +20,10 @@ pub(crate) async fn run(place: &Place, format: Format) -> anyhow::Result<()> {
         StoreConfig::Postgres(url) => {
             PostgresStore::migrate(&wiring::postgres(&config, url)?).await
         }
+        StoreConfig::Redis(_) => bail!(
+            "the store `{}` is on Redis, which has no tables: there is nothing to bring up to date",
+            config.store
+        ),
     };
     let what = format!("cannot bring the tables of `{}` up to date", config.store);
     let migrated = migrated.map_err(|error| wiring::not_done(&what, &error))?;

@@ -1,9 +1,14 @@
 //! What the sections say together, and what no section can say of itself.
 
 mod admin;
+mod amqp;
+mod nats;
 mod network;
 mod postgres;
+mod redis;
+mod redis_sink;
 mod source;
+mod sqs;
 
 use std::collections::BTreeSet;
 
@@ -14,7 +19,7 @@ use super::document::{Document, join, nearest};
 use super::program;
 use super::quantity::{Period, Size};
 use super::section::{RouteConfig, WorkerName};
-use super::sink::{ExecConfig, HttpConfig, SinkConfig};
+use super::sink::{BullmqConfig, ExecConfig, HttpConfig, RedisStreamConfig, SinkConfig};
 use super::source::{AckName, SourceConfig};
 use super::{Config, Named};
 
@@ -48,6 +53,7 @@ pub(crate) fn all(config: &Config, document: &mut Document) {
     admin::check(config, document);
     network::check(config, document);
     postgres::check(config, document);
+    redis::check(config, document);
     check_retention(config, document);
     let mut names = BTreeSet::new();
     for (n, route) in config.routes.iter().enumerate() {
@@ -73,6 +79,14 @@ pub(crate) fn all(config: &Config, document: &mut Document) {
                 }
             }
             SinkConfig::Log(_) => {}
+            SinkConfig::Amqp(sink) => amqp::check(document, &path, sink),
+            SinkConfig::Nats(sink) => nats::check(document, &path, sink),
+            SinkConfig::Sqs(sink) => sqs::check(document, &path, sink),
+            SinkConfig::RedisStream(stream) => redis_sink::stream(document, &path, stream),
+            SinkConfig::Bullmq(bullmq) => {
+                redis_sink::bullmq(document, &path, bullmq);
+                redis_sink::shared(config, document, &path, bullmq);
+            }
         }
         if !config.routes.iter().any(|route| route.steps.contains(name)) {
             document.warn(&path, "no route has this sink among its steps");
@@ -85,10 +99,22 @@ pub(crate) fn all(config: &Config, document: &mut Document) {
 pub(crate) fn secrets(config: &Config, document: &mut Document) {
     admin::secrets(config, document);
     postgres::secrets(config, document);
+    redis::secrets(config, document);
     source::secrets(config, document);
     for (name, sink) in &config.sinks {
-        if let SinkConfig::Http(HttpConfig { secret: Some(secret), .. }) = sink {
-            secret_at(config, document, &format!("sinks.{name}.secret"), secret);
+        let path = join("sinks", name);
+        match sink {
+            SinkConfig::Http(HttpConfig { secret: Some(secret), .. }) => {
+                secret_at(config, document, &join(&path, "secret"), secret);
+            }
+            SinkConfig::Amqp(sink) => amqp::secrets(config, document, &path, sink),
+            SinkConfig::Nats(sink) => nats::secrets(config, document, &path, sink),
+            SinkConfig::Sqs(sink) => sqs::secrets(config, document, &path, sink),
+            SinkConfig::RedisStream(RedisStreamConfig { password, ca, .. })
+            | SinkConfig::Bullmq(BullmqConfig { password, ca, .. }) => {
+                redis_sink::secrets(config, document, &path, (password, ca));
+            }
+            _ => {}
         }
     }
 }

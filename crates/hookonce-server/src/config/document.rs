@@ -312,11 +312,17 @@ fn wrong_value(name: &str, message: &str) -> String {
 
 /// What to say of a key that its section doesn't have.
 fn unknown_key(path: &str, name: &str, known: &[String]) -> String {
-    const SECTIONS: [&str; 8] =
-        ["server", "admin", "worker", "retention", "postgres", "sources", "routes", "sinks"];
-    if later::is_key(path, name) {
-        return format!("this key is known, but {}; remove it", later::NOT_YET);
-    }
+    const SECTIONS: [&str; 9] = [
+        "server",
+        "admin",
+        "worker",
+        "retention",
+        "postgres",
+        "redis",
+        "sources",
+        "routes",
+        "sinks",
+    ];
     let mut words: Vec<&str> = known.iter().map(String::as_str).collect();
     match path {
         "" => words.extend(SECTIONS),

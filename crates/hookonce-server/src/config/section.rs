@@ -3,6 +3,7 @@
 
 mod admin;
 mod postgres;
+mod redis;
 mod server;
 
 use std::collections::BTreeMap;
@@ -11,7 +12,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::quantity::Period;
-use super::sink::{ExecConfig, HttpConfig, LogConfig, SqlConfig};
+use super::sink::{
+    AmqpConfig, BullmqConfig, ExecConfig, HttpConfig, LogConfig, NatsConfig, RedisStreamConfig,
+    SqlConfig, SqsConfig,
+};
 use super::source::{
     EvolutionConfig, GenericConfig, MetaConfig, RuleConfig, SignatureConfig, SourceConfig,
     TwilioConfig, WahaConfig, WasenderConfig,
@@ -19,15 +23,18 @@ use super::source::{
 
 pub(crate) use admin::{AdminConfig, RoleName, TokenConfig};
 pub(crate) use postgres::PostgresConfig;
+pub(crate) use redis::RedisConfig;
 pub(crate) use server::{ServerConfig, TlsConfig};
 
 /// Keys that stand in front of every section.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct RootConfig {
-    /// Where events are stored: `sqlite:` and a path, or `postgres://USER@HOST:PORT/DATABASE`, which
-    /// any number of servers may share. `HOOKONCE_STORE` in the environment overrides it. May be the
-    /// database of your own application, so that effects share its transactions.
+    /// Where events are stored: `sqlite:` and a path, `postgres://USER@HOST:PORT/DATABASE`,
+    /// `redis://USER@HOST:PORT/DATABASE` (`rediss://` for TLS, with `?ca=FILE&cert=FILE&key=FILE` where it
+    /// needs them) or `redis+cluster://HOST:PORT,HOST:PORT`; any number of servers may share all but a
+    /// file. `HOOKONCE_STORE` in the environment overrides it. A file or database may be that of your own
+    /// application, so that effects share its transactions.
     pub(crate) store: String,
 }
 
@@ -215,6 +222,7 @@ pub(crate) fn sections() -> Vec<Section> {
         section::<WorkerConfig>("[worker]"),
         section::<RetentionConfig>("[retention]"),
         section::<PostgresConfig>("[postgres]"),
+        section::<RedisConfig>("[redis]"),
         section::<SourceConfig>("[sources.NAME]"),
         section::<MetaConfig>("[sources.NAME] scheme = \"meta\""),
         section::<WasenderConfig>("[sources.NAME] scheme = \"wasender\""),
@@ -229,6 +237,11 @@ pub(crate) fn sections() -> Vec<Section> {
         section::<ExecConfig>("[sinks.NAME] type = \"exec\""),
         section::<SqlConfig>("[sinks.NAME] type = \"sql\""),
         section::<LogConfig>("[sinks.NAME] type = \"log\""),
+        section::<AmqpConfig>("[sinks.NAME] type = \"amqp\""),
+        section::<NatsConfig>("[sinks.NAME] type = \"nats\""),
+        section::<SqsConfig>("[sinks.NAME] type = \"sqs\""),
+        section::<RedisStreamConfig>("[sinks.NAME] type = \"redis-stream\""),
+        section::<BullmqConfig>("[sinks.NAME] type = \"bullmq\""),
     ]
 }
 

@@ -1,10 +1,24 @@
 //! The sections of sinks in `hookonce.toml`. Their comments are the reference, as those of the other
 //! sections are.
 
+mod amqp;
+mod bullmq;
+mod nats;
+mod redis_stream;
+mod sqs;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::quantity::{Period, Rate};
+
+#[cfg(feature = "amqp")]
+pub(crate) use amqp::QueueName;
+pub(crate) use amqp::{AmqpConfig, ExchangeName};
+pub(crate) use bullmq::BullmqConfig;
+pub(crate) use nats::NatsConfig;
+pub(crate) use redis_stream::RedisStreamConfig;
+pub(crate) use sqs::SqsConfig;
 
 /// What a sink does with an event; `type` says which of these it is.
 #[derive(Debug, Clone)]
@@ -13,6 +27,27 @@ pub(crate) enum SinkConfig {
     Exec(ExecConfig),
     Sql(SqlConfig),
     Log(LogConfig),
+    Amqp(AmqpConfig),
+    Nats(NatsConfig),
+    RedisStream(RedisStreamConfig),
+    Bullmq(BullmqConfig),
+    Sqs(SqsConfig),
+}
+
+/// The words that `type` may be.
+pub(crate) const TYPES: [&str; 9] =
+    ["http", "exec", "sql", "log", "amqp", "nats", "redis-stream", "bullmq", "sqs"];
+
+/// Those of them whose client is heavy, and whether this program was built with it.
+const BUILT: [(&str, bool); 3] = [
+    ("amqp", cfg!(feature = "amqp")),
+    ("nats", cfg!(feature = "nats")),
+    ("sqs", cfg!(feature = "sqs")),
+];
+
+/// Whether this program was built with the sinks of a type.
+pub(crate) fn is_built(word: &str) -> bool {
+    !BUILT.contains(&(word, false))
 }
 
 /// What is done when nobody knows whether a step happened.

@@ -4,8 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use hookonce::store::postgres::PostgresOptions;
-
-use super::later;
+use hookonce::store::redis::RedisOptions;
 
 /// Where events are stored.
 #[derive(Clone, PartialEq, Eq)]
@@ -14,6 +13,8 @@ pub(crate) enum StoreConfig {
     Sqlite(PathBuf),
     /// In the database at this address, which may hold a password: shown only by `Display`.
     Postgres(String),
+    /// On the server or cluster at this address, which may hold a password as well.
+    Redis(String),
 }
 
 impl StoreConfig {
@@ -31,17 +32,19 @@ impl StoreConfig {
                 )),
             };
         }
-        if later::is_store(written) {
-            let scheme = written.split(':').next().unwrap_or_default();
-            return Err(format!(
-                "`{scheme}:` is known, but {}; use `sqlite:PATH` or `postgres://…`",
-                later::NOT_YET
-            ));
+        if is_redis(written) {
+            return match RedisOptions::new(written).check() {
+                Ok(()) => Ok(Self::Redis(written.to_owned())),
+                Err(error) => Err(format!(
+                    "{error}; write `redis://USER@HOST:PORT/0`, or `redis+cluster://HOST:PORT,HOST:PORT`"
+                )),
+            };
         }
         // What stands before the path may hold a password in a store of another kind: it isn't shown.
         let Some(path) = written.strip_prefix("sqlite:") else {
             return Err(
-                "this is no store; write `sqlite:` and a path, or `postgres://…`".to_owned()
+                "this is no store; write `sqlite:` and a path, `postgres://…` or `redis://…`"
+                    .to_owned(),
             );
         };
         let path = path.strip_prefix("//").unwrap_or(path);
@@ -61,12 +64,19 @@ fn is_postgres(written: &str) -> bool {
     ["postgres://", "postgresql://"].iter().any(|scheme| written.starts_with(scheme))
 }
 
+/// Whether this is the address of a Redis server or cluster.
+fn is_redis(written: &str) -> bool {
+    ["redis:", "rediss:", "redis+cluster:", "rediss+cluster:"]
+        .iter()
+        .any(|scheme| written.starts_with(scheme))
+}
+
 /// For people: a path, or an address without its password and parameters.
 impl fmt::Display for StoreConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let url = match self {
             Self::Sqlite(path) => return write!(f, "{}", path.display()),
-            Self::Postgres(url) => url,
+            Self::Postgres(url) | Self::Redis(url) => url,
         };
         let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", url));
         // The last one, should somebody have left one in the password as it is.

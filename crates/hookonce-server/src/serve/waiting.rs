@@ -74,7 +74,7 @@ async fn try_open(config: &Config) -> anyhow::Result<Result<Arc<dyn Store>, Stor
 
 /// Whether somebody else may come to run what is missing.
 fn may_pass(config: &Config, error: &StoreError) -> bool {
-    let is_elsewhere = matches!(config.store, StoreConfig::Postgres(_));
+    let is_elsewhere = matches!(config.store, StoreConfig::Postgres(_) | StoreConfig::Redis(_));
     is_elsewhere && matches!(error, StoreError::Unavailable { .. })
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::anyhow;
 use hookonce::store::postgres::{PostgresOptions, PostgresStore};
+use hookonce::store::redis::{RedisOptions, RedisStore};
 use hookonce::store::sqlite::{SqliteOptions, SqliteStore};
 use hookonce::store::{Clock, Store, StoreError};
 
@@ -26,6 +27,9 @@ pub(crate) async fn try_open(
         StoreConfig::Postgres(url) => Ok(PostgresStore::open(postgres(config, url)?)
             .await
             .map(|store| Arc::new(store) as Arc<dyn Store>)),
+        StoreConfig::Redis(url) => Ok(RedisStore::open(redis(config, url)?)
+            .await
+            .map(|store| Arc::new(store) as Arc<dyn Store>)),
     }
 }
 
@@ -34,6 +38,7 @@ pub(crate) async fn open_existing(config: &Config) -> anyhow::Result<Arc<dyn Sto
     match &config.store {
         StoreConfig::Sqlite(path) => Ok(Arc::new(open_existing_sqlite(config, path).await?)),
         StoreConfig::Postgres(url) => Ok(Arc::new(open_existing_postgres(config, url).await?)),
+        StoreConfig::Redis(url) => Ok(Arc::new(open_redis(config, url).await?)),
     }
 }
 
@@ -53,6 +58,13 @@ pub(crate) async fn open_existing_postgres(
     url: &str,
 ) -> anyhow::Result<PostgresStore> {
     let opened = PostgresStore::open_existing(postgres(config, url)?).await;
+    opened.map_err(|error| not_opened(&config.store, &error))
+}
+
+/// Opens the store on a Redis server, for what only such a store can do; where nothing is stored yet,
+/// there is nothing to make.
+pub(crate) async fn open_redis(config: &Config, url: &str) -> anyhow::Result<RedisStore> {
+    let opened = RedisStore::open(redis(config, url)?).await;
     opened.map_err(|error| not_opened(&config.store, &error))
 }
 
@@ -78,6 +90,17 @@ pub(crate) fn postgres(config: &Config, url: &str) -> anyhow::Result<PostgresOpt
         connections: config.postgres.connections,
         listen_url: config.postgres.listen_url.clone(),
         ..PostgresOptions::new(url)
+    })
+}
+
+/// How a Redis server is reached: what the configuration says, and where its password is.
+fn redis(config: &Config, url: &str) -> anyhow::Result<RedisOptions> {
+    let password = config.redis_password();
+    let password = password.map_err(|error| anyhow!("`redis.password`: {error}"))?;
+    Ok(RedisOptions {
+        password: password.map(|password| password.expose().to_owned()),
+        wait_replicas: config.redis.wait_replicas,
+        ..RedisOptions::new(url)
     })
 }
 

@@ -1,4 +1,4 @@
-//! Many nodes on one PostgreSQL while all of it breaks: the real program is killed, its server is stopped
+//! Many nodes on one PostgreSQL or Redis while all of it breaks: the real program is killed, its server is stopped
 //! and replaced, connections are cut, the network is held up, clocks are wrong; and no acked event is
 //! lost, effected twice or out of its order.
 //!
@@ -9,9 +9,11 @@
 
 mod clocks;
 mod failover;
+mod fleet;
 mod history;
 mod load;
 mod network;
 mod nodes;
 mod open;
+mod redis;
 mod troubles;

@@ -1,10 +1,12 @@
 //! What is wrong with a configuration is said all at once, with its line and what to do next.
 
 mod admin;
+mod amqp;
 mod gateways;
 mod generic;
 mod hidden;
 mod network;
+mod queues;
 
 use super::program::{Place, Said};
 
@@ -45,7 +47,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "type = \"http\"",
         "typ = \"http\"",
-        "13: sinks.bot: `type` is missing; say which: \"http\", \"exec\", \"sql\", \"log\"",
+        "13: sinks.bot: `type` is missing; say which: \"http\", \"exec\", \"sql\", \"log\", ",
     ),
     ("url =", "uri =", "15: sinks.bot.uri: there is no key `uri`; did you mean `url`?"),
     ("name = \"books\"\n", "", "6: routes[0]: `name` is missing"),
@@ -55,9 +57,12 @@ const WRONG: &[(&str, &str, &str)] = &[
         "verify = \"x\"\nscheme =",
         "3: sources.whatsapp.verify: there is no key `verify`; there are",
     ),
-    ("\"log\"", "\"amqp\"", "12: sinks.ledger.type: `amqp` is known, but"),
     ("\"meta\"", "\"twilo\"", "3: sources.whatsapp.scheme: there is no `twilo`; there is"),
-    ("[sources.", "store = \"redis://u:hunter2@h\"\n[sources.", "2: store: `redis:` is known, but"),
+    (
+        "[sources.",
+        "store = \"redis://u:hunter2@h/x\"\n[sources.",
+        "2: store: the address of the store can't be read: the database is a number",
+    ),
     // Values.
     (
         "\"meta\"",

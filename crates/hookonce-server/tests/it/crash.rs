@@ -19,7 +19,7 @@ mod rounds;
 pub(crate) mod sender;
 mod shop;
 mod shutdown;
-mod sink;
+pub(crate) mod sink;
 mod workers;
 
 use std::time::{Duration, Instant};

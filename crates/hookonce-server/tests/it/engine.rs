@@ -4,6 +4,9 @@
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
+#[path = "../../../hookonce/tests/it/bed/port.rs"]
+pub(crate) mod port;
+
 #[path = "../../../hookonce/tests/it/bed/postgres.rs"]
 #[allow(dead_code, reason = "the library's tests ask more of it")]
 mod postgres;
@@ -12,7 +15,12 @@ mod postgres;
 #[expect(dead_code, reason = "the library's tests ask more of it")]
 mod server;
 
+#[path = "../../../hookonce/tests/it/bed/redis_server.rs"]
+#[allow(dead_code, reason = "the library's tests ask more of it")]
+mod redis_server;
+
 pub(crate) use postgres::{Connection, Database};
+pub(crate) use redis_server::{EACH_TO_DISK, Server as Redis};
 pub(crate) use server::Server as Postgres;
 
 use serde_json::Value;

@@ -1,10 +1,9 @@
 //! The example `khata` does what it says: its check, its walk-through, its grammar, its books.
 
 use std::fmt::Write as _;
-use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
-use crate::engine::{Database, Sql};
+use crate::engine::{Database, Sql, port};
 use crate::program::{Said, root};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_hookonce");
@@ -26,7 +25,7 @@ fn every_step_of_the_walk_through_works() {
     let dir = tempfile::TempDir::new().unwrap();
     let khata = dir.path().join("examples/khata");
     std::fs::create_dir_all(&khata).unwrap();
-    let [listen, admin, second, second_admin, whatsapp] = free_ports();
+    let [listen, admin, second, second_admin, whatsapp] = [(); 5].map(|()| port::free());
     let at = |text: String| {
         text.replace("127.0.0.1:3000", &format!("127.0.0.1:{whatsapp}"))
             .replace("whatsapp.py 3000", &format!("whatsapp.py {whatsapp}"))
@@ -191,10 +190,4 @@ fn book(sql: &Sql, n: usize, text: &str) -> String {
 
 fn ended(command: &mut Command) -> Said {
     Said::from(command.stdin(Stdio::null()).output().unwrap())
-}
-
-/// Ports that nobody listens at.
-fn free_ports<const N: usize>() -> [u16; N] {
-    let doors = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-    doors.map(|door| door.local_addr().unwrap().port())
 }

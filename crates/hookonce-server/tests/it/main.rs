@@ -28,6 +28,7 @@ mod addresses;
 mod tls;
 
 mod exec;
+mod queues;
 
 mod steering;
 
@@ -48,3 +49,6 @@ mod crash;
 mod chaos;
 mod connections;
 mod khata;
+
+#[cfg(feature = "amqp")]
+mod consumers;

@@ -118,6 +118,7 @@ fn event(key: &str, routes: &[&str], received_at: Timestamp) -> NewEvent {
     NewEvent {
         id: EventId::of("a", key),
         source: "a".into(),
+        scope: "a".into(),
         key: Key::of(&[key]),
         kind: Kind::of("message", Some("text")),
         lane: None,

@@ -1,6 +1,6 @@
 //! How fast webhooks are stored durably, beside the same server with a store that does nothing:
-//! `cargo bench -p hookonce --bench ingest [-- REQUESTS] [sqlite | postgres]`; `scripts/bench.sh` runs
-//! it with all that it can print. `cargo test` runs it small, to see that it works.
+//! `cargo bench -p hookonce --bench ingest [-- REQUESTS] [sqlite | postgres | redis]`; `scripts/bench.sh`
+//! runs it with all that it can print. `cargo test` runs it small, to see that it works.
 //!
 //! One message a request, distinct ids, 64 connections; no worker takes anything away. The server is
 //! a process of its own, so that its CPU time is its own; client, server and database share the
@@ -25,6 +25,11 @@ mod idle_store;
 mod intake;
 mod load;
 mod peer;
+#[path = "../../tests/it/bed/port.rs"]
+mod port;
+#[path = "../../tests/it/bed/redis_server.rs"]
+#[allow(dead_code, clippy::unwrap_used, reason = "it is a file of the tests, which ask more of it")]
+mod redis_server;
 mod server;
 
 use std::process::Command;
@@ -32,14 +37,15 @@ use std::process::Command;
 use bed::{Connection, Database};
 use database::Spent;
 use load::{Load, Measured};
+use redis_server::Server;
 
 /// How often every store takes its turn.
 const ROUNDS: usize = 3;
 /// What a test sends to each store.
 const FEW: usize = 500;
 
-/// The stores, and what one is before the other is measured.
-const STORES: [&str; 2] = ["sqlite", "postgres"];
+/// The stores, with how the server flushes where that is a choice.
+const STORES: [&str; 4] = ["sqlite", "postgres", "redis everysec", "redis always"];
 
 /// What is written for each event.
 const KINDS: [(&str, &str); 3] = [
@@ -62,7 +68,7 @@ fn main() {
         return STORES.iter().for_each(|store| drop(run(store, "lane", &load)));
     }
     let requests = words.iter().find_map(|word| word.parse().ok()).unwrap_or(100_000);
-    let named = |store: &&str| words.iter().any(|word| word == store);
+    let named = |store: &&str| words.iter().any(|word| word == name_of(store));
     let asked: Vec<&str> = STORES.into_iter().filter(named).collect();
     let stores = if asked.is_empty() { STORES.to_vec() } else { asked };
     compare(&stores, &Load::prepare(requests));
@@ -75,7 +81,7 @@ fn main() {
     }
 }
 
-/// Measures every kind on every store, beside the idle one and, with PostgreSQL, a peer.
+/// Measures every kind on every store, beside the idle one and what people write by hand on the same.
 fn compare(stores: &[&str], load: &Load) {
     let mut ratios: Vec<(String, Vec<f64>)> = Vec::new();
     let mut note = |of: &str, ratio: f64| match ratios.iter_mut().find(|(name, _)| name == of) {
@@ -93,12 +99,12 @@ fn compare(stores: &[&str], load: &Load) {
                 note(&format!("{store}, {kind}, to idle ({about})"), durable.rate() / idle.rate());
                 last = durable.rate();
             }
-        }
-        if stores.contains(&"postgres")
-            && let Some(peer) = peer::run(load)
-        {
-            println!("Express and pg, insert and catch: {peer}");
-            note("postgres, lane, to Express and pg", last / peer.rate());
+            for peer in peer::PEERS.iter().filter(|peer| peer.beside == *store) {
+                if let Some(measured) = beside(peer, load) {
+                    println!("{} ({store}): {measured}", peer.name);
+                    note(&format!("{store}, lane, to {}", peer.name), last / measured.rate());
+                }
+            }
         }
     }
     for (of, mut ratios) in ratios {
@@ -114,26 +120,54 @@ fn idle(load: &Load) -> Measured {
 
 /// Puts the load on a server with this store.
 fn run(store: &str, kind: &str, load: &Load) -> Measured {
-    if store == "postgres" {
-        return on_a_database(load, |url| program(None, [store, url, kind]));
+    let name = name_of(store);
+    if let Some(measured) = elsewhere(store, load, |url| Some(program(None, [name, url, kind]))) {
+        return measured;
     }
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let place = folder.path().to_str().expect("its path is text");
     server::Child::start(program(None, [store, place, kind])).measure(load)
 }
 
+/// Puts the load on a peer that has its data where this store has its own.
+fn beside(peer: &peer::Peer, load: &Load) -> Option<Measured> {
+    elsewhere(peer.beside, load, |url| peer.command(url))
+}
+
+/// Puts the load on what is started with the address of a new server or database for this store; `None`
+/// where the store needs neither, or nothing is started.
+fn elsewhere(
+    store: &str,
+    load: &Load,
+    command: impl Fn(&str) -> Option<Command>,
+) -> Option<Measured> {
+    match store.split_once(' ') {
+        Some((_, flush)) => {
+            let server = Server::start(&["--appendonly", "yes", "--appendfsync", flush]);
+            Some(server::Child::start(command(&server.url())?).measure(load))
+        }
+        None if store == "postgres" => on_a_database(load, command),
+        None => None,
+    }
+}
+
+/// The name of a store, whatever its server does.
+fn name_of(store: &str) -> &str {
+    store.split_once(' ').map_or(store, |(name, _)| name)
+}
+
 /// Puts the load on what is started with the address of a new database, and says what it cost that.
-fn on_a_database(load: &Load, command: impl Fn(&str) -> Command) -> Measured {
+fn on_a_database(load: &Load, command: impl Fn(&str) -> Option<Command>) -> Option<Measured> {
     let database = Database::make();
     let connection = Connection::open(&database.url);
-    let child = server::Child::start(command(&database.url));
+    let child = server::Child::start(command(&database.url)?);
     let before = Spent::by_now(&connection);
     let mut measured = child.measure(load);
     let spent = Spent::by_now(&connection);
     // What its connections tell of themselves is known once they have ended.
     drop(child);
     measured.database = Some(spent.since(&before, &connection, load.len()));
-    measured
+    Some(measured)
 }
 
 /// This program as a server, under `tracer` if there is one.

@@ -13,6 +13,7 @@ use hookonce::scheme::meta::Meta;
 use hookonce::scheme::{Proof, Secret};
 use hookonce::store::Store;
 use hookonce::store::postgres::{PostgresOptions, PostgresStore};
+use hookonce::store::redis::{RedisOptions, RedisStore};
 use hookonce::store::sqlite::{SqliteOptions, SqliteStore};
 
 use crate::idle_store::IdleStore;
@@ -53,6 +54,10 @@ async fn open(store: &str, place: &str) -> Arc<dyn Store> {
         "postgres" => {
             let options = PostgresOptions::new(place);
             Arc::new(PostgresStore::open(options).await.expect("the store opens"))
+        }
+        "redis" => {
+            let options = RedisOptions::new(place);
+            Arc::new(RedisStore::open(options).await.expect("the store opens"))
         }
         _ => {
             let path = Path::new(place).join("bench.db");

@@ -1,9 +1,9 @@
-//! What work costs: `cargo bench -p hookonce --bench work [-- EVENTS] [sqlite | postgres] [through |
-//! cycle | claim | large | held]`.
+//! What work costs: `cargo bench -p hookonce --bench work [-- EVENTS] [sqlite | postgres | redis]
+//! [through | cycle | claim | memory | large | held]`.
 //!
 //! Prints how many stored events a second go through a `sql` step, how many are inserted, claimed and
 //! finished at once, the peak of memory, and what a claim costs with few and with very many tasks
-//! waiting. By name only, on PostgreSQL: `large`, the same among fifty times EVENTS stored; `held`,
+//! waiting; on Redis, which has no such step, what events take of its memory. By name only, on PostgreSQL: `large`, the same among fifty times EVENTS stored; `held`,
 //! beside a transaction that is held open for ten minutes. `cargo test` runs the first two small, to see
 //! that they work.
 
@@ -15,7 +15,13 @@
 mod bed;
 mod held;
 mod large;
+mod memory;
 mod place;
+#[path = "../../tests/it/bed/port.rs"]
+mod port;
+#[path = "../../tests/it/bed/redis_server.rs"]
+#[allow(dead_code, clippy::unwrap_used, reason = "it is a file of the tests, which ask more of it")]
+mod redis_server;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -42,9 +48,9 @@ const FEW_EVENTS: usize = 1_000;
 const FEW_TASKS: usize = 1_000;
 
 /// The stores, each with a table of the application's beside it.
-const STORES: [&str; 2] = ["sqlite", "postgres"];
+const STORES: [&str; 3] = ["sqlite", "postgres", "redis"];
 /// What is measured.
-const PARTS: [&str; 3] = ["through", "cycle", "claim"];
+const PARTS: [&str; 4] = ["through", "cycle", "claim", "memory"];
 /// What takes long, and is measured only where it is named.
 const LONG: [&str; 2] = ["large", "held"];
 
@@ -55,8 +61,11 @@ fn main() {
     if !words.iter().any(|word| word == "--bench") {
         return runtime.block_on(async {
             for store in STORES {
-                through_a_statement(store, FEW_EVENTS).await;
                 cycle(store, FEW_EVENTS).await;
+                match store {
+                    "redis" => memory::measure(FEW_EVENTS).await,
+                    _ => through_a_statement(store, FEW_EVENTS).await,
+                }
             }
         });
     }
@@ -75,6 +84,9 @@ fn main() {
         for store in asked(&STORES) {
             for part in asked(&PARTS) {
                 match part {
+                    "memory" if store == "redis" => memory::measure(events).await,
+                    "memory" => {}
+                    "through" if store == "redis" => {}
                     "through" => through_a_statement(store, events).await,
                     "cycle" => cycle(store, events).await,
                     _ => compare_claims(store, events).await,

@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 use hookonce::event::{EventId, Key, Kind, Lane, NewEvent, Priority};
 use hookonce::store::Store;
 use hookonce::store::postgres::{PostgresOptions, PostgresStore};
+use hookonce::store::redis::{RedisOptions, RedisStore};
 use hookonce::store::sqlite::{SqliteOptions, SqliteStore};
 use hookonce::task::NewTask;
 
 use crate::bed;
+use crate::redis_server::Server;
 
 pub(crate) const BATCH: usize = 500;
 
@@ -17,16 +19,25 @@ pub(crate) const BATCH: usize = 500;
 pub(crate) struct Place {
     pub(crate) name: &'static str,
     pub(crate) store: Arc<dyn Store>,
-    /// How an element's text is found in a statement.
+    /// How an element's text is found in a statement, where the store speaks SQL.
     pub(crate) ledger: &'static str,
     /// The database's server, where there is one.
     pub(crate) url: Option<String>,
+    /// The server, where it is Redis.
+    pub(crate) redis: Option<Server>,
     _kept: Box<dyn std::any::Any>,
 }
 
 impl Place {
     pub(crate) async fn open(name: &'static str) -> Self {
         let ledger = "create table ledger (id text primary key, note text)";
+        if name == "redis" {
+            let server = Server::start(&["--appendonly", "yes"]);
+            let options = RedisOptions::new(server.url());
+            let store = RedisStore::open(options).await.expect("the store opens");
+            let (store, redis) = (Arc::new(store), Some(server));
+            return Self { name, store, ledger: "", url: None, redis, _kept: Box::new(()) };
+        }
         if name == "postgres" {
             let database = bed::Database::make();
             bed::Connection::open(&database.url).run(ledger);
@@ -38,6 +49,7 @@ impl Place {
                 store: Arc::new(store),
                 ledger: statement,
                 url: Some(database.url.clone()),
+                redis: None,
                 _kept: Box::new(database),
             };
         }
@@ -48,7 +60,8 @@ impl Place {
             .and_then(|connection| connection.execute_batch(ledger))
             .expect("the ledger can be made");
         let statement = "insert into ledger values (:id, :element ->> '$.text.body')";
-        Self { name, store: Arc::new(store), ledger: statement, url: None, _kept: Box::new(dir) }
+        let (store, kept) = (Arc::new(store), Box::new(dir));
+        Self { name, store, ledger: statement, url: None, redis: None, _kept: kept }
     }
 }
 
@@ -66,7 +79,7 @@ pub(crate) async fn fill(
 }
 
 pub(crate) fn event(n: usize, lane: &str) -> NewEvent {
-    let key = format!("message:200000000000001:wamid.BENCH{n:08}");
+    let key = Key::of(&["message", "200000000000001", &format!("wamid.BENCH{n:08}")]);
     let payload = format!(
         "{{\"object\":\"whatsapp_business_account\",\"entry\":[{{\"id\":\"100000000000001\",\
          \"changes\":[{{\"field\":\"messages\",\"value\":{{\"messaging_product\":\"whatsapp\",\
@@ -76,9 +89,10 @@ pub(crate) fn event(n: usize, lane: &str) -> NewEvent {
          \"timestamp\":\"1760000000\",\"type\":\"text\",\"text\":{{\"body\":\"hello\"}}}}]}}}}]}}]}}"
     );
     NewEvent {
-        id: EventId::of("whatsapp", &key),
+        id: EventId::of("whatsapp", key.as_str()),
         source: "whatsapp".into(),
-        key: Key::of(&[&key]),
+        scope: "whatsapp".into(),
+        key,
         kind: Kind::of("message", Some("text")),
         lane: Some(Lane::of(&[lane])),
         priority: Priority::Urgent,

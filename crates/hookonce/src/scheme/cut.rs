@@ -226,6 +226,7 @@ impl<'r> Whole<'r> {
         NewEvent {
             id: EventId::of(&self.origin.scope, key.as_str()),
             source: self.origin.source.clone(),
+            scope: self.origin.scope.clone(),
             key,
             kind,
             lane,

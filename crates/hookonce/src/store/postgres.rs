@@ -6,7 +6,6 @@
 //! is held while a step runs.
 
 mod address;
-mod batch;
 mod claim;
 mod connector;
 pub(super) mod copy;
@@ -44,7 +43,6 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use self::address::SILENCE;
-use self::batch::Batcher;
 use self::connector::Connector;
 use self::error::Failed;
 pub use self::facts::PostgresFacts;
@@ -52,6 +50,7 @@ use self::finish::Ending;
 use self::front::Front;
 use self::pool::Pool;
 use self::prune::Walk;
+use super::batch::Batcher;
 use super::way::Way;
 use super::{
     Arrival, AuditEntry, ClaimOrder, Counts, EventDetails, Filter, Migrated, MirrorRoute,

@@ -31,4 +31,12 @@ impl Way {
             Self::OldestFirst => seq - 1,
         }
     }
+
+    /// Of two numbers the one that is come to first.
+    pub(super) fn nearer(self, one: i64, other: i64) -> i64 {
+        match self {
+            Self::NewestFirst => one.max(other),
+            Self::OldestFirst => one.min(other),
+        }
+    }
 }

@@ -1,11 +1,19 @@
 //! What a test of a store stands on: a store of its own, a clock of its own, events made to order.
 
 pub(crate) mod authority;
+pub(crate) mod keys;
+pub(crate) mod killed;
+pub(crate) mod port;
 pub(crate) mod postgres;
 pub(crate) mod proxy;
+pub(crate) mod redis_cluster;
+pub(crate) mod redis_server;
 pub(crate) mod scheme;
 pub(crate) mod server;
+mod suite;
 pub(crate) mod writer;
+
+pub(crate) use suite::{sql_test, sqlite_test, store_test};
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -13,60 +21,16 @@ use std::time::Duration;
 
 use hookonce::event::{EventId, Key, Kind, Lane, NewEvent, Priority};
 use hookonce::store::postgres::{PostgresOptions, PostgresStore};
+use hookonce::store::redis::{RedisOptions, RedisStore};
 use hookonce::store::sqlite::{SqliteOptions, SqliteStore};
-use hookonce::store::{Arrival, ClaimOrder, ClaimRoute, Clock, EventDetails, Statement, Store};
+use hookonce::store::{
+    Arrival, ClaimOrder, ClaimRoute, Clock, EventDetails, Statement, StepDone, Store, StoreError,
+};
 use hookonce::task::{Claim, NewTask, TaskId, Token};
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
 pub(crate) use postgres::{Connection, Database};
-
-/// Makes a test of each store from one body: `store_test!(name, |bed| async move { … })`; of those
-/// marked `name and pgbouncer` one more, since a pooler in between sees other connections.
-macro_rules! store_test {
-    ($(#[$doc:meta])* $name:ident, $body:expr) => {
-        mod $name {
-            use super::*;
-
-            crate::bed::store_test!(@ $(#[$doc])* sqlite, $body);
-            crate::bed::store_test!(@ $(#[$doc])* postgres, $body);
-        }
-    };
-    ($(#[$doc:meta])* $name:ident and pgbouncer, $body:expr) => {
-        mod $name {
-            use super::*;
-
-            crate::bed::store_test!(@ $(#[$doc])* sqlite, $body);
-            crate::bed::store_test!(@ $(#[$doc])* postgres, $body);
-            crate::bed::store_test!(@ $(#[$doc])* pgbouncer, $body);
-        }
-    };
-    (@ $(#[$doc:meta])* $store:ident, $body:expr) => {
-        $(#[$doc])*
-        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        async fn $store() {
-            let body = $body;
-            let (bed, kept) = crate::bed::Bed::$store().await;
-            body(bed).await;
-            drop(kept);
-        }
-    };
-}
-/// Makes a test of SQLite alone, of what no other store has.
-macro_rules! sqlite_test {
-    ($(#[$doc:meta])* $name:ident, $body:expr) => {
-        $(#[$doc])*
-        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        async fn $name() {
-            let body = $body;
-            let (bed, dir) = crate::bed::Bed::sqlite().await;
-            body(bed).await;
-            drop(dir);
-        }
-    };
-}
-pub(crate) use sqlite_test;
-pub(crate) use store_test;
 
 /// A store with its clock.
 pub(crate) struct Bed {
@@ -107,6 +71,8 @@ impl TestClock {
 pub(crate) enum Sql {
     Sqlite(rusqlite::Connection),
     Postgres(Connection),
+    /// The store has none.
+    None(keys::Keys),
 }
 
 impl Sql {
@@ -114,6 +80,7 @@ impl Sql {
         match self {
             Self::Sqlite(connection) => connection.execute_batch(sql).unwrap(),
             Self::Postgres(connection) => connection.run(&sql.replace("hookonce_", "hookonce.")),
+            Self::None(_) => panic!("this store speaks no SQL: {sql}"),
         }
     }
 
@@ -122,6 +89,7 @@ impl Sql {
         self.run(match self {
             Self::Sqlite(_) => sqlite,
             Self::Postgres(_) => postgres,
+            Self::None(_) => panic!("this store speaks no SQL: {sqlite}"),
         });
     }
 
@@ -130,6 +98,7 @@ impl Sql {
         match self {
             Self::Sqlite(connection) => connection.query_row(&sql, (), |row| row.get(0)).unwrap(),
             Self::Postgres(_) => self.text(&sql).parse().unwrap(),
+            Self::None(_) => panic!("this store speaks no SQL: {sql}"),
         }
     }
 
@@ -139,6 +108,7 @@ impl Sql {
             Self::Postgres(connection) => {
                 connection.texts(&sql.replace("hookonce_", "hookonce.")).remove(0)
             }
+            Self::None(_) => panic!("this store speaks no SQL: {sql}"),
         }
     }
 }
@@ -191,6 +161,81 @@ impl Bed {
         ));
         let sql = Sql::Postgres(Connection::open(&database.url));
         Self { store: Arc::new(store), clock, sql }
+    }
+
+    pub(crate) async fn redis() -> (Self, redis_server::Server) {
+        let server = redis_server::Server::start(&[]);
+        (Self::redis_on(&server).await, server)
+    }
+
+    /// On a cluster, which others use, too; with its address.
+    pub(crate) async fn redis_cluster() -> (Self, String) {
+        let (keys, url) = keys::Keys::in_cluster();
+        (Self::redis_at(url.clone(), keys).await.0, url)
+    }
+
+    /// On a server that is killed before each of the first calls, and comes back with its own file.
+    pub(crate) async fn redis_killed() -> (Self, Arc<redis_server::Server>) {
+        let server = Arc::new(redis_server::Server::start(&redis_server::EACH_TO_DISK));
+        let (bed, store) = Self::redis_at(server.url(), keys::Keys::on(&server)).await;
+        let store = Arc::new(killed::Killed::new(store, server.clone()));
+        (Self { store, ..bed }, server)
+    }
+
+    /// On a server that is there.
+    pub(crate) async fn redis_on(server: &redis_server::Server) -> Self {
+        Self::redis_at(server.url(), keys::Keys::on(server)).await.0
+    }
+
+    async fn redis_at(url: String, keys: keys::Keys) -> (Self, Arc<RedisStore>) {
+        let clock = TestClock::new();
+        let options = RedisOptions { clock: Some(clock.clock()), ..RedisOptions::new(url) };
+        let store = Arc::new(RedisStore::open(options).await.unwrap());
+        (Self { store: store.clone(), clock, sql: Sql::None(keys) }, store)
+    }
+
+    /// Takes the payloads of these events away, as pruning does.
+    pub(crate) fn drop_payloads(&self, keys: &[&str]) {
+        for key in keys {
+            match &self.sql {
+                Sql::None(keys) => keys.delete_payload(id(key)),
+                sql => sql
+                    .run(&format!("update hookonce_events set payload = null where key = '{key}'")),
+            }
+        }
+    }
+
+    /// Makes the table that [`Bed::effects_of`] writes to, where the store speaks SQL.
+    pub(crate) fn make_ledger(&self) {
+        if !matches!(self.sql, Sql::None(_)) {
+            self.sql.run("create table ledger (id text)");
+        }
+    }
+
+    /// How many rows are in that table.
+    pub(crate) fn ledger(&self) -> i64 {
+        if matches!(self.sql, Sql::None(_)) { 0 } else { self.sql.count("ledger") }
+    }
+
+    /// What becomes of effects in one transaction with a claim's step and task, where the store speaks
+    /// SQL.
+    pub(crate) async fn effects_of(&self, claim: &Claim) -> Vec<Result<(), StoreError>> {
+        if matches!(self.sql, Sql::None(_)) {
+            return Vec::new();
+        }
+        let insert = || statement(claim, "insert into ledger values (:id)");
+        vec![
+            self.store.finish_with(claim, StepDone::Task, insert()).await,
+            self.store.finish_with(claim, StepDone::Step("s"), insert()).await,
+        ]
+    }
+
+    /// How many rows or keys are left of tasks and arrivals.
+    pub(crate) fn left(&self) -> i64 {
+        match &self.sql {
+            Sql::None(keys) => keys.count("{whatsapp}:event:*"),
+            sql => sql.count("hookonce_tasks") + sql.count("hookonce_arrivals"),
+        }
     }
 
     /// Stores events, each as a request of its own, and says what became of each.
@@ -274,6 +319,7 @@ pub(crate) fn new(key: &str) -> New {
     New(NewEvent {
         id: id(key),
         source: "whatsapp".into(),
+        scope: "whatsapp".into(),
         key: Key::of(&[key]),
         kind: Kind::of("message", Some("text")),
         lane: None,

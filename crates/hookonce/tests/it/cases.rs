@@ -10,3 +10,4 @@ mod effect;
 mod job;
 mod lost;
 mod ord;
+mod redis;

@@ -9,6 +9,7 @@ mod generic;
 mod meta;
 mod postgres;
 mod receiving;
+mod redis;
 mod sinks;
 mod store;
 mod tidy;

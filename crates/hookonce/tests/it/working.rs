@@ -15,7 +15,7 @@ use hookonce::task::{DeadLane, Outcome, TaskId, Token};
 use hookonce::worker::{Worker, WorkerOptions};
 use tokio::sync::{Notify, watch};
 
-use crate::bed::{Bed, LEASE, id, new, store_test, task_id};
+use crate::bed::{Bed, LEASE, id, new, sql_test, store_test, task_id};
 
 /// A step that writes down what it is run for and does what it is told.
 struct Told<F>(Arc<Mutex<Vec<String>>>, F);
@@ -99,7 +99,7 @@ store_test!(steps_run_in_order_and_those_done_are_not_run_again, |bed: Bed| asyn
     assert_eq!(outcomes, ["retry", "retry", "completed"]);
 });
 
-store_test!(an_sql_step_between_others_is_recorded_with_its_effect, |bed: Bed| async move {
+sql_test!(an_sql_step_between_others_is_recorded_with_its_effect, |bed: Bed| async move {
     bed.sql.run("create table ledger (id text primary key)");
     let log = Arc::<Mutex<Vec<String>>>::default();
     let flaky = |attempt| if attempt < 2 { Err(Failure::transient("e")) } else { Ok(()) };

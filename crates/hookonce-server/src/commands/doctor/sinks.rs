@@ -12,14 +12,21 @@ use crate::config::{Config, SinkConfig};
 /// How long a sink may take to take a connection.
 const LIMIT: Duration = Duration::from_secs(2);
 
-/// Opens a connection to every HTTP sink and closes it again.
+/// Opens a connection to every sink that has an address and closes it again.
 pub(super) async fn examine(config: &Config, report: &mut Report) {
     let mut asked = JoinSet::new();
     for (name, sink) in &config.sinks {
-        if let SinkConfig::Http(http) = sink {
-            let (name, url) = (name.clone(), http.url.clone());
-            asked.spawn(async move { (name, reach(&url).await) });
-        }
+        let url = match sink {
+            SinkConfig::Http(http) => &http.url,
+            SinkConfig::Amqp(amqp) => &amqp.url,
+            SinkConfig::Nats(nats) => &nats.url,
+            SinkConfig::Sqs(sqs) => sqs.endpoint.as_ref().unwrap_or(&sqs.url),
+            SinkConfig::RedisStream(stream) => &stream.url,
+            SinkConfig::Bullmq(bullmq) => &bullmq.url,
+            SinkConfig::Exec(_) | SinkConfig::Sql(_) | SinkConfig::Log(_) => continue,
+        };
+        let (name, url) = (name.clone(), url.clone());
+        asked.spawn(async move { (name, reach(&url).await) });
     }
     let mut answers = asked.join_all().await;
     answers.sort();
@@ -37,7 +44,7 @@ pub(super) async fn examine(config: &Config, report: &mut Report) {
 /// Resolves the host of a URL and connects to it; gives host and port.
 async fn reach(url: &str) -> Result<String, String> {
     let url = Url::parse(url).map_err(|error| format!("its `url` is none ({error})"))?;
-    let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
+    let (Some(host), Some(port)) = (url.host_str(), port(&url)) else {
         return Err("its `url` names no host".to_owned());
     };
     let at = format!("{host}:{port}");
@@ -46,4 +53,15 @@ async fn reach(url: &str) -> Result<String, String> {
         Ok(Err(error)) => Err(format!("{at}: {error}")),
         Err(_) => Err(format!("{at} doesn't answer within {} s", LIMIT.as_secs())),
     }
+}
+
+/// The port of a URL, or the one that is meant where it has none.
+fn port(url: &Url) -> Option<u16> {
+    url.port_or_known_default().or(match url.scheme() {
+        "amqp" => Some(5672),
+        "amqps" => Some(5671),
+        "nats" | "tls" => Some(4222),
+        "redis" | "rediss" => Some(6379),
+        _ => None,
+    })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hookonce::sink::sql::PARAMETERS;
 use hookonce::store::Store;
 
-use super::{Report, postgres, sqlite};
+use super::{Report, postgres, redis, sqlite};
 use crate::config::{Config, SinkConfig, StoreConfig};
 
 /// Opens the store and looks at it; `None` where there is none that can be used.
@@ -13,6 +13,7 @@ pub(super) async fn examine(config: &Config, report: &mut Report) -> Option<Arc<
     let store: Arc<dyn Store> = match &config.store {
         StoreConfig::Sqlite(path) => Arc::new(sqlite::examine(config, path, report).await?),
         StoreConfig::Postgres(url) => Arc::new(postgres::examine(config, url, report).await?),
+        StoreConfig::Redis(url) => Arc::new(redis::examine(config, url, report).await?),
     };
     match store.ready().await {
         Ok(()) => report.fine("readiness", "events can be stored now"),

@@ -17,7 +17,7 @@ pub(super) fn check(config: &Config, document: &mut Document) {
     if let Some(url) = &postgres.listen_url {
         match StoreConfig::parse(url, &config.dir) {
             Ok(StoreConfig::Postgres(_)) => {}
-            Ok(StoreConfig::Sqlite(_)) => {
+            Ok(_) => {
                 let message =
                     "only a PostgreSQL server notifies; write `postgres://…` or remove it";
                 document.problem("postgres.listen_url", message);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::nodes::Nodes;
+use super::fleet::Fleet;
 use crate::crash::sender::{Message, Sender, body};
 
 /// How many lanes a sender posts to.
@@ -38,10 +38,19 @@ impl Sent {
     }
 }
 
+/// Tells the senders that it is over.
+pub(super) struct Over<'a>(pub(super) &'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Posts until `is_over`, each message again and again until it is acked by some node, and only then the
 /// next one of its lane; now and then several in one request, and a copy of an earlier one.
 pub(super) fn post(
-    nodes: &Nodes,
+    nodes: &Fleet,
     name: u64,
     mut random: fastrand::Rng,
     is_over: &AtomicBool,
@@ -73,7 +82,7 @@ pub(super) fn post(
 
 /// Posts to one node, and says whether it acked.
 fn try_post(
-    nodes: &Nodes,
+    nodes: &Fleet,
     connections: &mut HashMap<String, Sender>,
     request: &str,
     random: &mut fastrand::Rng,

@@ -1,7 +1,7 @@
 //! Chaos: three nodes under load, and one trouble after the other, in random turn.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -37,7 +37,7 @@ fn whatever_breaks_each_acked_event_has_its_effect_once_and_in_order() {
             })
             .collect();
         // Nobody waits for senders that go on, should a trouble fail.
-        let over = Over(&is_over);
+        let over = load::Over(&is_over);
         while Instant::now() < until {
             thread::sleep(chance.moment(QUIET));
             *had.entry(trouble(&nodes, &mut chance)).or_default() += 1;
@@ -51,15 +51,6 @@ fn whatever_breaks_each_acked_event_has_its_effect_once_and_in_order() {
     nodes.wait_until_done();
     history::check(&nodes, &sent);
     assert!(sent.count() > 100, "there was hardly any load: {}", sent.count());
-}
-
-/// Tells the senders that it is over.
-struct Over<'a>(&'a AtomicBool);
-
-impl Drop for Over<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 /// Makes trouble, and ends it.

@@ -8,23 +8,23 @@ use super::sender::{header, read_head};
 
 /// A request that came.
 #[derive(Debug, Clone)]
-pub(super) struct Effect {
+pub(crate) struct Effect {
     /// Its `Idempotency-Key`.
-    pub(super) key: String,
+    pub(crate) key: String,
     /// The event.
-    pub(super) event_id: String,
-    pub(super) payload: String,
+    pub(crate) event_id: String,
+    pub(crate) payload: String,
 }
 
 /// A server to post events to. It answers until the tests end.
-pub(super) struct Sink {
-    pub(super) url: String,
+pub(crate) struct Sink {
+    pub(crate) url: String,
     seen: Arc<Mutex<Vec<Effect>>>,
 }
 
 impl Sink {
     /// Answers each request with the status that `answer` gives, once it gives it.
-    pub(super) fn start(answer: impl Fn(&Effect) -> u16 + Send + Sync + 'static) -> Self {
+    pub(crate) fn start(answer: impl Fn(&Effect) -> u16 + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let at: SocketAddr = listener.local_addr().unwrap();
         let seen = Arc::<Mutex<Vec<Effect>>>::default();
@@ -40,7 +40,7 @@ impl Sink {
     }
 
     /// What came so far.
-    pub(super) fn seen(&self) -> Vec<Effect> {
+    pub(crate) fn seen(&self) -> Vec<Effect> {
         self.seen.lock().unwrap().clone()
     }
 }

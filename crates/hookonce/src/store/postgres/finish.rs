@@ -11,10 +11,10 @@ use tokio_postgres::{GenericClient, Row};
 use uuid::Uuid;
 
 use super::address::{SILENCE, WAIT};
-use super::batch::{Ask, Batcher};
 use super::error::{Failed, Tries, again};
 use super::pool::{Pool, Typed};
 use super::rows;
+use crate::store::batch::{Ask, Batcher, Pace};
 use crate::store::{ERROR_LIMIT, Release, StoreError};
 use crate::task::{Claim, DeadLane, Outcome, StepState};
 
@@ -104,7 +104,7 @@ pub(super) fn start_finishes(
 ) -> Batcher<Ending, ()> {
     let apart = {
         let (pool, due) = (pool.clone(), due.clone());
-        Batcher::start(running, WIDTH, move |batch: Vec<Ask<Ending, ()>>| {
+        Batcher::start(running, Pace::of(WIDTH), move |batch: Vec<Ask<Ending, ()>>| {
             let (pool, due) = (pool.clone(), due.clone());
             async move {
                 let mut tries = Tries::default();
@@ -117,7 +117,7 @@ pub(super) fn start_finishes(
         })
     };
     let (pool, due, apart) = (pool.clone(), due.clone(), Arc::new(apart));
-    Batcher::start(running, WIDTH, move |batch: Vec<Ask<Ending, ()>>| {
+    Batcher::start(running, Pace::of(WIDTH), move |batch: Vec<Ask<Ending, ()>>| {
         let (pool, due, apart) = (pool.clone(), due.clone(), apart.clone());
         async move {
             for ask in finish_all(&pool, &due, batch).await {
@@ -192,7 +192,7 @@ pub(super) async fn finish(
 pub(super) fn start_extends(running: &mut JoinSet<()>, pool: &Arc<Pool>) -> Batcher<Extension, ()> {
     let apart = {
         let pool = pool.clone();
-        Batcher::start(running, 1, move |batch: Vec<Ask<Extension, ()>>| {
+        Batcher::start(running, Pace::of(1), move |batch: Vec<Ask<Extension, ()>>| {
             let pool = pool.clone();
             async move {
                 let mut tries = Tries::default();
@@ -205,7 +205,7 @@ pub(super) fn start_extends(running: &mut JoinSet<()>, pool: &Arc<Pool>) -> Batc
         })
     };
     let (pool, apart) = (pool.clone(), Arc::new(apart));
-    Batcher::start(running, 1, move |batch: Vec<Ask<Extension, ()>>| {
+    Batcher::start(running, Pace::of(1), move |batch: Vec<Ask<Extension, ()>>| {
         let (pool, apart) = (pool.clone(), apart.clone());
         async move {
             for ask in extend_all(&pool, batch).await {

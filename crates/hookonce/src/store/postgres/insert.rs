@@ -8,7 +8,6 @@ use tokio::task::JoinSet;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
-use super::batch::{Ask, Batcher};
 use super::error::{Failed, again};
 use super::fate::{self, Number};
 use super::held::Held;
@@ -17,6 +16,7 @@ use super::rows;
 use super::time::Time;
 use crate::element;
 use crate::event::{EventId, Lane, NewEvent};
+use crate::store::batch::{Ask, Batcher, Pace};
 use crate::store::unproven::{REFUSED, TOO_OLD};
 use crate::store::{Arrival, StoreError};
 use crate::task::{NewTask, lane_id};
@@ -43,7 +43,7 @@ pub(super) fn start(
         }
     });
     let (pool, due) = (pool.clone(), due.clone());
-    Batcher::start(running, WIDTH, move |batch: Vec<Request>| {
+    Batcher::start(running, Pace::of(WIDTH), move |batch: Vec<Request>| {
         let (pool, due, held) = (pool.clone(), due.clone(), held.clone());
         async move {
             let waiting = batch.into_iter().filter(|ask| !ask.is_abandoned());

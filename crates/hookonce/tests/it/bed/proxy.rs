@@ -1,4 +1,4 @@
-//! A proxy before a PostgreSQL server, which loses or keeps an answer when it is told to.
+//! A proxy before a server, which loses or keeps an answer when it is told to.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
@@ -20,14 +20,24 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
+    /// Before a PostgreSQL server, whose answers end with its being ready.
     pub(crate) async fn start(server: String) -> Self {
+        Self::before(server, answer_end).await
+    }
+
+    /// Before a Redis server, of whose answers as many are one as come at once.
+    pub(crate) async fn before_redis(server: String) -> Self {
+        Self::before(server, |said| (!said.is_empty()).then_some(said.len())).await
+    }
+
+    async fn before(server: String, end: AnswerEnd) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let left = Arc::new(AtomicIsize::new(-1));
         let keeps = Arc::new(AtomicBool::new(false));
         let refusals = Arc::new(AtomicIsize::new(0));
         let refused = refusals.clone();
-        let told = (left.clone(), keeps.clone());
+        let told = (left.clone(), keeps.clone(), end);
         let mut running = JoinSet::new();
         running.spawn(async move {
             let mut connections = JoinSet::new();
@@ -63,10 +73,17 @@ impl Proxy {
     }
 }
 
-type Told = (Arc<AtomicIsize>, Arc<AtomicBool>);
+/// Where the first answer ends, if it is here whole.
+type AnswerEnd = fn(&[u8]) -> Option<usize>;
 
-async fn pass(client: TcpStream, server: String, (left, keeps): Told) {
+type Told = (Arc<AtomicIsize>, Arc<AtomicBool>, AnswerEnd);
+
+async fn pass(client: TcpStream, server: String, (left, keeps, answer_end): Told) {
     let Ok(server) = TcpStream::connect(server).await else { return };
+    // Nobody waits for more to go with what was said.
+    for stream in [&client, &server] {
+        stream.set_nodelay(true).unwrap();
+    }
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
     let ask = async {

@@ -1,12 +1,12 @@
 //! A PostgreSQL server of a test's own, to be stopped, started and set otherwise.
 
 use std::fs;
-use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::port;
 use super::postgres::address;
 
 /// Where its programs are; `scripts/servers.sh` says so.
@@ -47,8 +47,7 @@ impl Server {
         if let Some((user, group)) = other_user() {
             chown(dir.path(), Some(user), Some(group)).unwrap();
         }
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        Self { dir, port }
+        Self { dir, port: port::free() }
     }
 
     pub(crate) fn url(&self) -> String {

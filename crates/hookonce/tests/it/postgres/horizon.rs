@@ -8,8 +8,9 @@ use hookonce::task::Outcome;
 use crate::bed::postgres::Connection;
 use crate::bed::{Bed, keys, new};
 
-/// Tasks that were taken, and wakes, too: enough that a way past them is a long one.
+/// Tasks that were taken, and wakes: enough that a way past them is a long one, on a fast machine too.
 const TAKEN: usize = 400_000;
+const WOKEN: usize = 1_600_000;
 
 /// A store with one event in a lane, and a database in which so much was taken beside an open transaction
 /// that is still open, so that it is all in the way.
@@ -32,7 +33,7 @@ async fn obstructed() -> (Bed, Connection, crate::bed::postgres::Database) {
          where seq < 0",
     );
     other.run(&format!(
-        "insert into hookonce.wakes select gen_random_uuid() from generate_series(1, {TAKEN})"
+        "insert into hookonce.wakes select gen_random_uuid() from generate_series(1, {WOKEN})"
     ));
     other.run("delete from hookonce.wakes");
     (bed, sql, database)

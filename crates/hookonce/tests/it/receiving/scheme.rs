@@ -50,6 +50,7 @@ fn event(key: &str, origin: &Origin) -> NewEvent {
     NewEvent {
         id: EventId::of(&origin.scope, key.as_str()),
         source: Arc::clone(&origin.source),
+        scope: Arc::clone(&origin.scope),
         kind: Kind::of("message", Some("text")),
         lane: None,
         priority: Priority::Urgent,

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use hookonce::store::{Release, StepDone, StoreError};
+use hookonce::store::{Release, StoreError};
 use hookonce::task::{DeadLane, Outcome, State, StepState, Token};
 
-use crate::bed::{Bed, LEASE, new, statement, store_test};
+use crate::bed::{Bed, LEASE, new, store_test};
 
 store_test!(a_finished_task_is_completed_with_its_history and pgbouncer, |bed: Bed| async move {
     bed.insert([new("a")]).await;
@@ -33,14 +33,13 @@ store_test!(
     /// Fails when `token = :token` is taken out of any of the files named in it.
     a_lost_claim_writes_nothing and pgbouncer,
     |bed: Bed| async move {
-        bed.sql.run("create table ledger (id text)");
+        bed.make_ledger();
         bed.insert([new("a")]).await;
         let lost = bed.claim_one().await;
         bed.clock.advance(LEASE);
         let holder = bed.store.reap(Token::draw(), LEASE, 10).await.unwrap().remove(0);
         let before = format!("{:?}", bed.get("a").await);
 
-        let insert = || statement(&lost, "insert into ledger values (:id)");
         let dead = Outcome::Dead { error: "e".to_owned(), lane: DeadLane::Pass };
         let retry = Outcome::Retry { after: Duration::ZERO, error: "e".to_owned() };
         let writes = [
@@ -51,14 +50,13 @@ store_test!(
             bed.store.release(&lost, Release::at_once()).await, // release.sql
             bed.store.release(&lost, Release::NotYet { after: LEASE, error: "e".to_owned() }).await,
             bed.store.record_step(&lost, "s", StepState::Done, None).await, // record_step.sql
-            bed.store.finish_with(&lost, StepDone::Task, insert()).await, // holds.sql
-            bed.store.finish_with(&lost, StepDone::Step("s"), insert()).await,
         ];
-        for written in writes {
+        let effects = bed.effects_of(&lost).await; // holds.sql
+        for written in writes.into_iter().chain(effects) {
             assert!(matches!(written, Err(StoreError::Lost)), "{written:?}");
         }
         assert_eq!(before, format!("{:?}", bed.get("a").await));
-        assert_eq!(bed.sql.count("ledger"), 0);
+        assert_eq!(bed.ledger(), 0);
         bed.store.finish(&holder, &Outcome::Completed).await.unwrap();
         assert!(matches!(
             bed.store.finish(&holder, &Outcome::Completed).await,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use hookonce::store::Arrival::{Duplicate, Mismatch, New as Fresh};
 
-use crate::bed::{Bed, id, new, store_test};
+use crate::bed::{Bed, id, new, sql_test, store_test};
 
 store_test!(an_event_is_new_once_and_a_duplicate_ever_after and pgbouncer, |bed: Bed| async move {
     assert_eq!(bed.insert([new("a"), new("b"), new("a")]).await, [Fresh, Fresh, Duplicate]);
@@ -91,7 +91,7 @@ store_test!(a_payload_comes_back_byte_for_byte, |bed: Bed| async move {
     assert!(bed.store.get(id("unknown")).await.unwrap().is_none());
 });
 
-store_test!(
+sql_test!(
     an_event_that_the_database_refuses_is_kept_dead_and_its_siblings_live and pgbouncer,
     |bed: Bed| async move {
         bed.sql.run_either(

@@ -42,7 +42,7 @@ store_test!(an_event_is_assigned_a_task_once and pgbouncer, |bed: Bed| async mov
 
 store_test!(an_event_without_its_payload_is_assigned_nothing, |bed: Bed| async move {
     bed.insert([new("a").routes(&[])]).await;
-    bed.sql.run("update hookonce_events set payload = null");
+    bed.drop_payloads(&["a"]);
     assert_eq!(bed.store.assign(&[given("a", "r")]).await.unwrap(), NONE);
 });
 
@@ -114,7 +114,7 @@ store_test!(what_cannot_be_rerouted_is_left, |bed: Bed| async move {
     assert_eq!(keys(&claims), ["has", "claimed", "done"]);
     bed.store.release(&claims[0], hookonce::store::Release::at_once()).await.unwrap();
     end(&bed, &claims[2]).await;
-    bed.sql.run("update hookonce_events set payload = null where key = 'pruned'");
+    bed.drop_payloads(&["pruned"]);
     let tasks = ["has", "claimed", "done", "pruned", "unknown"].map(task_id);
     let left = bed.store.reroute(&tasks, &task("s")).await.unwrap();
     assert_eq!(left, Moved { moved: 0, left: 5 });

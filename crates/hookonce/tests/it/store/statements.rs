@@ -4,13 +4,13 @@ use futures_util::future::join_all;
 use hookonce::store::{StepDone, StoreError};
 use hookonce::task::StepState;
 
-use crate::bed::{Bed, new, sqlite_test, statement, store_test};
+use crate::bed::{Bed, new, sql_test, sqlite_test, statement};
 
 fn is_refused(result: &Result<(), StoreError>, expect_permanent: bool) -> bool {
     matches!(result, Err(StoreError::Statement { permanent, .. }) if *permanent == expect_permanent)
 }
 
-store_test!(effect_and_completion_are_one_transaction and pgbouncer, |bed: Bed| async move {
+sql_test!(effect_and_completion_are_one_transaction and pgbouncer, |bed: Bed| async move {
     bed.sql.run("create table ledger (id text primary key)");
     bed.insert([new("a")]).await;
     let claim = bed.claim_one().await;
@@ -20,7 +20,7 @@ store_test!(effect_and_completion_are_one_transaction and pgbouncer, |bed: Bed| 
     assert_eq!(bed.sql.text("select id from ledger"), claim.event.id.to_string());
 });
 
-store_test!(effect_and_the_record_of_its_step_are_one_transaction and pgbouncer, |bed: Bed| async move {
+sql_test!(effect_and_the_record_of_its_step_are_one_transaction and pgbouncer, |bed: Bed| async move {
     bed.sql.run("create table ledger (id text primary key)");
     bed.insert([new("a")]).await;
     let claim = bed.claim_one().await;
@@ -30,7 +30,7 @@ store_test!(effect_and_the_record_of_its_step_are_one_transaction and pgbouncer,
     assert_eq!(bed.get("a").await.steps[0].state, StepState::Done);
 });
 
-store_test!(a_statement_that_fails_leaves_nothing_behind and pgbouncer, |bed: Bed| async move {
+sql_test!(a_statement_that_fails_leaves_nothing_behind and pgbouncer, |bed: Bed| async move {
     bed.sql.run_either(
         "create table ledger (id text primary key, n integer check (n > 0));
          create table log (id text);
@@ -50,7 +50,7 @@ store_test!(a_statement_that_fails_leaves_nothing_behind and pgbouncer, |bed: Be
     assert_eq!(bed.task("a").await, ("claimed", 1, 1));
 });
 
-store_test!(
+sql_test!(
     /// Fails when the look at `is_autocommit` is taken out of the writer: a neighbour's effect is
     /// then told as committed although it was rolled back.
     what_one_statement_breaks_is_its_own and pgbouncer,

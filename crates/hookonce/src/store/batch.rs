@@ -18,9 +18,19 @@ const QUEUE: usize = 4096;
 const BYTES: usize = 64 << 20;
 /// The most events, or other things, that one transaction takes.
 const BATCH: usize = 2048;
-/// For how long one batch has the queue to itself: fewer, larger batches cost less than many at once, but
-/// one that is slow keeps nobody waiting.
-const PATIENCE: Duration = Duration::from_millis(5);
+/// How many batches may be under way at once, and for how long one has the queue to itself.
+#[derive(Clone, Copy)]
+pub(super) struct Pace {
+    pub(super) width: usize,
+    pub(super) patience: Duration,
+}
+
+impl Pace {
+    /// Fewer, larger batches cost less than many at once, but one that is slow keeps nobody waiting.
+    pub(super) fn of(width: usize) -> Self {
+        Self { width, patience: Duration::from_millis(5) }
+    }
+}
 
 /// Something asked for, and who waits for the answer.
 pub(super) struct Ask<T, A> {
@@ -49,22 +59,22 @@ pub(super) struct Batcher<T, A> {
 }
 
 impl<T: Send + 'static, A: Send + 'static> Batcher<T, A> {
-    /// Starts `width` loops that do batches by `work`.
-    pub(super) fn start<W, F>(running: &mut JoinSet<()>, width: usize, work: W) -> Self
+    /// Starts loops that do batches by `work`.
+    pub(super) fn start<W, F>(running: &mut JoinSet<()>, pace: Pace, work: W) -> Self
     where
         W: Fn(Vec<Ask<T, A>>) -> F + Clone + Send + 'static,
         F: Future<Output = ()> + Send,
     {
         let (asks, queue) = mpsc::channel(QUEUE);
         let queue = Arc::new(Mutex::new(queue));
-        for _ in 0..width {
+        for _ in 0..pace.width {
             let (queue, work) = (queue.clone(), work.clone());
             running.spawn(async move {
                 loop {
                     let mut turn = queue.lock().await;
                     let Some(batch) = next(&mut turn).await else { return };
                     let mut work = pin!(work(batch));
-                    if tokio::time::timeout(PATIENCE, &mut work).await.is_err() {
+                    if tokio::time::timeout(pace.patience, &mut work).await.is_err() {
                         drop(turn);
                         work.await;
                     }
@@ -127,13 +137,13 @@ mod tests {
     use tokio::sync::Barrier;
     use tokio::task::JoinSet;
 
-    use super::{Ask, BATCH, Batcher};
+    use super::{Ask, BATCH, Batcher, Pace};
 
     /// Fails when the queue isn't let go of while a slow batch is done.
     #[tokio::test]
     async fn a_slow_batch_keeps_no_other_waiting() {
         let (mut running, both) = (JoinSet::new(), Arc::new(Barrier::new(2)));
-        let batcher = Batcher::start(&mut running, 2, move |batch: Vec<Ask<(), ()>>| {
+        let batcher = Batcher::start(&mut running, Pace::of(2), move |batch: Vec<Ask<(), ()>>| {
             let both = both.clone();
             async move {
                 both.wait().await;

@@ -1,0 +1,67 @@
+//! Which servers are used, and which are refused.
+
+use hookonce::store::redis::RedisOptions;
+
+use super::{ask, event, open, refusal};
+use crate::bed::redis_server::Server;
+
+#[tokio::test]
+async fn a_password_is_asked_for_and_never_repeated() {
+    let server = Server::start(&[
+        "--user", "default", "off", "--user", "hooks", "on", ">s3cret", "~*", "&*", "+@all",
+    ]);
+    let at = server.url().replace("redis://", "");
+    for wrong in [format!("redis://{at}"), format!("redis://hooks:oth3r@{at}")] {
+        let said = refusal(RedisOptions::new(wrong)).await;
+        assert!(said.contains("the user or the password is wrong or missing"), "{said}");
+        assert!(!said.contains("oth3r"), "{said}");
+    }
+    let store = open(format!("redis://hooks:s3cret@{at}")).await;
+    store.insert(vec![event("a")]).await.unwrap();
+    let password = Some("s3cret".to_owned());
+    let url = format!("redis://hooks@{at}");
+    let options = RedisOptions { password, ..RedisOptions::new(url) };
+    hookonce::store::redis::RedisStore::open(options).await.unwrap();
+}
+
+#[tokio::test]
+async fn replicas_that_are_waited_for_have_to_be_there() {
+    let server = Server::start(&[]);
+    let options = RedisOptions { wait_replicas: 1, ..RedisOptions::new(server.url()) };
+    let said = refusal(options.clone()).await;
+    assert!(said.contains("0 replicas") && said.contains("asks for 1"), "{said}");
+
+    let (host, port) = ("127.0.0.1", server.port().to_string());
+    let replica = Server::start(&["--replicaof", &format!("{host} {port}")]);
+    let is_linked = || ask::<String>(&replica, &["INFO"]).contains("master_link_status:up");
+    crate::working::until(async || is_linked()).await;
+    let store = hookonce::store::redis::RedisStore::open(options).await.unwrap();
+    let store: std::sync::Arc<dyn hookonce::store::Store> = std::sync::Arc::new(store);
+    store.insert(vec![event("a")]).await.unwrap();
+    assert_eq!(ask::<usize>(&replica, &["ZCARD", "hookonce:{whatsapp}:ids"]), 1);
+    drop(replica);
+    let said = store.insert(vec![event("b")]).await.unwrap_err().to_string();
+    assert!(said.contains("only 0 of the 1 replicas"), "{said}");
+}
+
+#[tokio::test]
+async fn what_an_address_lacks_is_said_without_it() {
+    for (url, part) in [
+        ("http://h", "begin with `redis://`"),
+        ("redis://", "names no host"),
+        ("redis://u:p@ss@h", "`%40` for `@`"),
+        ("redis://a,b", "write `redis+cluster://`"),
+        ("redis+cluster://a,b/1", "no database but 0"),
+        ("redis://h/x", "the database is a number"),
+        ("redis://h:p0rt", "a port is a number"),
+        ("redis://h?ca=x", "certificates are for `rediss://`"),
+        ("rediss://h?cert=x", "`cert` and `key` belong together"),
+        ("rediss://h?verify=no", "its parameters are `prefix`"),
+    ] {
+        let said = RedisOptions::new(url).check().unwrap_err().to_string();
+        assert!(said.contains(part) && !said.contains("p@ss") && !said.contains("p0rt"), "{said}");
+    }
+    for url in ["redis://h", "redis://u:p%40ss@[::1]:7/3", "rediss+cluster://a:1,b:2?ca=x"] {
+        RedisOptions::new(url).check().unwrap();
+    }
+}
