@@ -338,6 +338,7 @@ fn start_logging(format: Format) -> anyhow::Result<()> {
     // The client of `amqp` would log messages that come back whole; what it meets is told by the sink.
     let filter = filter.add_directive("lapin=off".parse()?);
     let filter = filter.add_directive("async_nats=off".parse()?);
+    let filter = filter.add_directive("aws_config=off".parse()?);
     let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match format {
         Format::Text => logs.with_ansi(out::has_colours()).init(),

@@ -1,8 +1,9 @@
 //! Gathers what many ask for into batches, each one transaction.
 //!
-//! Nothing waits for a batch to grow: what has queued up while the one before was under way is the next.
-//! Only where that one is slow, another begins beside it.
+//! Nothing waits for a batch to grow while no other is under way: what has queued up by the end of one is the
+//! next. When one begins beside another is a matter of the [`Pace`].
 
+use std::mem;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,17 +19,26 @@ const QUEUE: usize = 4096;
 const BYTES: usize = 64 << 20;
 /// The most events, or other things, that one transaction takes.
 const BATCH: usize = 2048;
-/// How many batches may be under way at once, and for how long one has the queue to itself.
+/// For how long a batch has the queue to itself.
+const PATIENCE: Duration = Duration::from_millis(5);
+
+/// How many batches may be under way at once, and when one begins beside another.
 #[derive(Clone, Copy)]
 pub(super) struct Pace {
-    pub(super) width: usize,
-    pub(super) patience: Duration,
+    width: usize,
+    halves: bool,
 }
 
 impl Pace {
-    /// Fewer, larger batches cost less than many at once, but one that is slow keeps nobody waiting.
+    /// Beside one that is slow, which keeps nobody waiting then; fewer, larger batches cost less than many.
     pub(super) fn of(width: usize) -> Self {
-        Self { width, patience: Duration::from_millis(5) }
+        Self { width, halves: false }
+    }
+
+    /// Two at once, the second as soon as as much waits as the first has: a store that does one after the
+    /// other does the second while the first is answered.
+    pub(super) fn in_halves() -> Self {
+        Self { width: 2, halves: true }
     }
 }
 
@@ -52,6 +62,11 @@ impl<T, A> Ask<T, A> {
     }
 }
 
+/// Room for all the bytes of events that may wait at once.
+pub(super) fn room() -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(BYTES))
+}
+
 /// The door to what gathers batches.
 pub(super) struct Batcher<T, A> {
     asks: mpsc::Sender<Ask<T, A>>,
@@ -66,22 +81,34 @@ impl<T: Send + 'static, A: Send + 'static> Batcher<T, A> {
         F: Future<Output = ()> + Send,
     {
         let (asks, queue) = mpsc::channel(QUEUE);
-        let queue = Arc::new(Mutex::new(queue));
+        let waiting = Arc::new(Mutex::new(Waiting { queue, gathered: Vec::new(), n: 0 }));
         for _ in 0..pace.width {
-            let (queue, work) = (queue.clone(), work.clone());
+            let (waiting, work) = (waiting.clone(), work.clone());
             running.spawn(async move {
                 loop {
-                    let mut turn = queue.lock().await;
-                    let Some(batch) = next(&mut turn).await else { return };
+                    let mut turn = waiting.lock().await;
+                    let Some((batch, n)) = turn.next().await else { return };
                     let mut work = pin!(work(batch));
-                    if tokio::time::timeout(pace.patience, &mut work).await.is_err() {
+                    let enough = if pace.halves { n } else { usize::MAX };
+                    let is_done = tokio::select! {
+                        biased;
+                        () = &mut work => true,
+                        () = turn.gather(enough) => false,
+                        () = tokio::time::sleep(PATIENCE) => false,
+                    };
+                    if !is_done {
                         drop(turn);
                         work.await;
                     }
                 }
             });
         }
-        Self { asks, bytes: Arc::new(Semaphore::new(BYTES)) }
+        Self { asks, bytes: room() }
+    }
+
+    /// What waits here and at the other doors of this room is bounded together.
+    pub(super) fn within(self, room: Arc<Semaphore>) -> Self {
+        Self { bytes: room, ..self }
     }
 
     /// Asks and waits for the answer.
@@ -116,17 +143,44 @@ impl<T, A> Batcher<T, A> {
     }
 }
 
-/// Waits for work and takes what one transaction may hold; `None` once the store is dropped.
-async fn next<T, A>(queue: &mut mpsc::Receiver<Ask<T, A>>) -> Option<Vec<Ask<T, A>>> {
-    let mut batch = vec![queue.recv().await?];
-    let mut n = batch[0].n;
-    while n < BATCH
-        && let Ok(ask) = queue.try_recv()
-    {
-        n += ask.n;
-        batch.push(ask);
+/// What waits to be done.
+struct Waiting<T, A> {
+    queue: mpsc::Receiver<Ask<T, A>>,
+    /// What was taken out of the queue already, and how much it is.
+    gathered: Vec<Ask<T, A>>,
+    n: usize,
+}
+
+impl<T, A> Waiting<T, A> {
+    /// Waits until so much waits; for ever, once the store is dropped.
+    async fn gather(&mut self, enough: usize) {
+        while self.n < enough {
+            match self.queue.recv().await {
+                Some(ask) => self.put(ask),
+                None => std::future::pending().await,
+            }
+        }
     }
-    Some(batch)
+
+    /// Waits for work and takes what one transaction may hold, and how much it is; `None` once the store is
+    /// dropped.
+    async fn next(&mut self) -> Option<(Vec<Ask<T, A>>, usize)> {
+        if self.gathered.is_empty() {
+            let ask = self.queue.recv().await?;
+            self.put(ask);
+        }
+        while self.n < BATCH
+            && let Ok(ask) = self.queue.try_recv()
+        {
+            self.put(ask);
+        }
+        Some((mem::take(&mut self.gathered), mem::take(&mut self.n)))
+    }
+
+    fn put(&mut self, ask: Ask<T, A>) {
+        self.n += ask.n;
+        self.gathered.push(ask);
+    }
 }
 
 #[cfg(test)]
@@ -134,10 +188,11 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use tokio::sync::Barrier;
+    use tokio::sync::{Barrier, mpsc};
     use tokio::task::JoinSet;
+    use tokio::time::Instant;
 
-    use super::{Ask, BATCH, Batcher, Pace};
+    use super::{Ask, BATCH, Batcher, PATIENCE, Pace};
 
     /// Fails when the queue isn't let go of while a slow batch is done.
     #[tokio::test]
@@ -156,5 +211,35 @@ mod tests {
         let asks = async { tokio::join!(batcher.ask((), BATCH, 0), batcher.ask((), BATCH, 0)) };
         let (one, other) = tokio::time::timeout(Duration::from_secs(5), asks).await.unwrap();
         assert!(one.is_ok() && other.is_ok());
+    }
+
+    /// Fails when a batch of halves waits for the one before while as much waits, or begins before that.
+    #[tokio::test(start_paused = true)]
+    async fn another_begins_as_soon_as_as_much_waits() {
+        assert_eq!(begun_after(2, Pace::in_halves()).await, Duration::ZERO);
+        assert!(begun_after(1, Pace::in_halves()).await >= PATIENCE);
+        assert!(begun_after(2, Pace::of(2)).await >= PATIENCE);
+    }
+
+    /// For how long so much waits beside two of a batch that doesn't end.
+    async fn begun_after(n: usize, pace: Pace) -> Duration {
+        let (mut running, (begun, mut batches)) = (JoinSet::new(), mpsc::unbounded_channel());
+        let batcher = Batcher::start(&mut running, pace, move |batch: Vec<Ask<(), ()>>| {
+            let begun = begun.clone();
+            async move {
+                begun.send(Instant::now()).unwrap();
+                std::future::pending::<()>().await;
+                drop(batch);
+            }
+        });
+        let batcher = Arc::new(batcher);
+        let ask = |n| {
+            let batcher = batcher.clone();
+            tokio::spawn(async move { batcher.ask((), n, 0).await })
+        };
+        ask(2);
+        let first = batches.recv().await.unwrap();
+        ask(n);
+        batches.recv().await.unwrap() - first
     }
 }

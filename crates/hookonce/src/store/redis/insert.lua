@@ -68,7 +68,7 @@ local function undo()
       local lane = task.ordered and event.lane and lane_of(event, task.route)
       if lane then
         redis.pcall('ZREM', key('lane', lane), name)
-        if redis.pcall('HGET', key('heads'), lane) == name then
+        if redis.pcall('HGET', key('heads'), lane) == event.seq then
           redis.pcall('HDEL', key('heads'), lane)
         end
       end
@@ -126,7 +126,7 @@ local letters, seen, any_known = {}, {}, are_known()
 local function take_in()
   for n, new in ipairs(asked.events) do
     local about, payload = ARGV[3 + 2 * n], ARGV[4 + 2 * n]
-    new.seq = first + n - 1
+    new.seq = string.format('%016d', first + n - 1)
     local may_be_known = any_known or seen[new.id]
     local digest = may_be_known and redis.call('HGET', key('event', new.id), 'digest')
     seen[new.id] = true

@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use jiff::Timestamp;
 use serde::Serialize;
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::error::{again, is_a_scripts};
@@ -14,7 +17,7 @@ use super::scope::{Ask, Scopes};
 use super::script::INSERT;
 use super::wait::Replicas;
 use crate::element;
-use crate::event::{Lane, NewEvent};
+use crate::event::{JSON, Lane, NewEvent};
 use crate::store::batch::{self, Pace};
 use crate::store::unproven::TOO_OLD;
 use crate::store::{Arrival, StoreError};
@@ -24,16 +27,13 @@ use crate::task::Token;
 type Request = batch::Ask<Vec<NewEvent>, Vec<Arrival>>;
 type Door = batch::Batcher<Vec<NewEvent>, Vec<Arrival>>;
 
-/// Batches of a scope's new events that may be under way at once, the second at once: while the server does
-/// one, another is written and answered.
-const PACE: Pace = Pace { width: 2, patience: Duration::ZERO };
-
 /// Where new events come in, those of each scope by a door of their own: another may be on a server that
 /// gives no answer.
 pub(super) struct Intake {
     scopes: Arc<Scopes>,
     replicas: Option<Arc<Replicas>>,
     doors: Mutex<Doors>,
+    room: Arc<Semaphore>,
 }
 
 #[derive(Default)]
@@ -45,7 +45,7 @@ struct Doors {
 
 impl Intake {
     pub(super) fn new(scopes: Arc<Scopes>, replicas: Option<Arc<Replicas>>) -> Self {
-        Self { scopes, replicas, doors: Mutex::default() }
+        Self { scopes, replicas, doors: Mutex::default(), room: batch::room() }
     }
 
     /// Stores events, those of one scope all or none.
@@ -74,7 +74,7 @@ impl Intake {
             let (scopes, replicas) = (self.scopes.clone(), self.replicas.clone());
             let inserter = Inserter { scope: scope.clone(), scopes, replicas };
             let work = move |requests| inserter.clone().answer(requests);
-            Arc::new(Door::start(running, PACE, work))
+            Arc::new(Door::start(running, Pace::in_halves(), work).within(self.room.clone()))
         };
         by_scope.entry(scope.clone()).or_insert_with(open).clone()
     }
@@ -199,7 +199,7 @@ fn new(event: &NewEvent) -> New<'_> {
         source: &event.source,
         lane: event.lane.as_ref().map(Lane::as_str),
         priority: event.priority as u8,
-        digest: hex::encode(event.digest),
+        digest: BASE64.encode(event.digest),
         sent: event.sent_at.map(Timestamp::as_millisecond),
         received: event.received_at.as_millisecond(),
         unreadable: event.unreadable,
@@ -218,7 +218,7 @@ fn about(event: &NewEvent) -> Result<String, StoreError> {
     let about = About {
         key: event.key.as_str().into(),
         kind: event.kind.as_str().into(),
-        content_type: event.content_type.into(),
+        content_type: (event.content_type != JSON).then(|| event.content_type.into()),
         element: (&*event.element).into(),
         weak: event.weak_key,
         sent: event.sent_at.map(Timestamp::as_millisecond),

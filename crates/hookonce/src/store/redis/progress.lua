@@ -1,5 +1,5 @@
 -- Says of each event how many of its tasks may still run, and a number that rises with each attempt that
--- ends without success and without being the last; writes nothing.
+-- ends without success and without being the last; nothing of one that is unknown. Writes nothing.
 -- Asked: `events` by id.
 local progress = {}
 for _, id in ipairs(asked.events) do
@@ -11,6 +11,6 @@ for _, id in ipairs(asked.events) do
     end
     failures = failures + (task.failed or 0)
   end
-  table.insert(progress, { open, failures })
+  table.insert(progress, event and { open, failures } or false)
 end
 return progress

@@ -1,12 +1,15 @@
 //! What people and metrics ask for.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::rows::{self, Row, StoredState, StoredTask, strange};
-use super::scope::{Ask, Scopes};
+use super::scope::{Apart, Ask, Scopes};
 use super::script::{COUNTS, GET, PAGE, PROGRESS};
 use crate::event::EventId;
 use crate::store::way::Way;
@@ -218,20 +221,29 @@ pub(super) async fn progress(
     scopes: &Scopes,
     events: &[EventId],
 ) -> Result<Vec<Progress>, StoreError> {
-    let mut all = vec![Progress::default(); events.len()];
+    let mut all = vec![None; events.len()];
     let known = scopes.all().await?;
     for (events, all) in events.chunks(LOOKED_AT_ONCE).zip(all.chunks_mut(LOOKED_AT_ONCE)) {
         let events = events.iter().map(|id| hex::encode(id.as_bytes())).collect();
         let asked = AskedEvents { events };
-        for scope in &known {
-            let rows: Vec<(u64, u64)> = scopes.run(scope, &Ask::reading(&PROGRESS, &asked)).await?;
-            for (progress, (open, failures)) in all.iter_mut().zip(rows) {
-                progress.open += open;
-                progress.failures += failures;
+        let ask = async |scope: &Arc<str>| {
+            let rows: Result<Vec<Option<(u64, u64)>>, _> =
+                scopes.run(scope, &Ask::reading(&PROGRESS, &asked)).await;
+            rows
+        };
+        let mut looks: FuturesUnordered<_> = known.iter().map(ask).collect();
+        let mut apart = Apart::default();
+        // Once all are found, a scope that gives no answer keeps nobody waiting.
+        while all.iter().any(Option::is_none)
+            && let Some(rows) = looks.next().await
+        {
+            for (progress, row) in all.iter_mut().zip(apart.note(rows).unwrap_or_default()) {
+                *progress = progress.or(row.map(|(open, failures)| Progress { open, failures }));
             }
         }
+        apart.unless(all.iter().all(Option::is_some))?;
     }
-    Ok(all)
+    Ok(all.into_iter().map(Option::unwrap_or_default).collect())
 }
 
 /// What is counted of all scopes: totals by `what:source`, live tasks by `state:route`.

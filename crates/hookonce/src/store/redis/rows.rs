@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::event::{Event, EventId, Priority};
+use crate::event::{Event, EventId, JSON, Priority};
 use crate::store::{ArrivalRecord, StoreError};
 use crate::task::{Attempt, Claim, State, StepRecord, StepState, Task, Token};
 
@@ -19,9 +19,11 @@ pub(super) type Row = Vec<Option<String>>;
 pub(super) struct About<'a> {
     pub(super) key: Cow<'a, str>,
     pub(super) kind: Cow<'a, str>,
-    #[serde(rename = "type")]
-    pub(super) content_type: Cow<'a, str>,
+    /// JSON where none is named.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub(super) content_type: Option<Cow<'a, str>>,
     pub(super) element: Cow<'a, str>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) weak: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) sent: Option<i64>,
@@ -45,9 +47,12 @@ pub(super) struct StoredState {
 #[derive(Deserialize)]
 pub(super) struct StoredTask {
     state: String,
+    #[serde(default)]
     attempt: u32,
     max: u32,
+    #[serde(default = "first_run")]
     run: u32,
+    #[serde(default)]
     epoch: u32,
     due: Option<i64>,
     lease: Option<i64>,
@@ -57,6 +62,10 @@ pub(super) struct StoredTask {
     worker: Option<String>,
     error: Option<String>,
     first: Option<String>,
+}
+
+fn first_run() -> u32 {
+    1
 }
 
 #[derive(Deserialize)]
@@ -103,7 +112,7 @@ pub(super) fn event(
         kind: about.kind.into_owned(),
         lane: state.lane,
         priority: Priority::from_number(state.priority),
-        content_type: about.content_type.into_owned(),
+        content_type: about.content_type.map_or_else(|| JSON.to_owned(), Cow::into_owned),
         element: about.element.into_owned(),
         weak_key: about.weak,
         sent_at: about.sent.map(time).transpose()?,

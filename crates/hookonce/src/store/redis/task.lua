@@ -4,14 +4,16 @@
 -- An event is a hash: `about` (what never changes, and people read), `state` (what the scripts need),
 -- `digest`, and what there is of each task.
 
--- What is needed of an event; none where it is unknown.
+-- What is needed of an event; none where it is unknown. Its number of arrival, `seq`, is text of 16 digits:
+-- of a number fewer are written.
 local function event_of(id)
   local text = redis.call('HGET', key('event', id), 'state')
   if not text then
     return nil
   end
   local event = cjson.decode(text)
-  event.id, event.seq, event.had_dead, event.changed = id, tonumber(event.seq), event.dead > 0, {}
+  event.dead = event.dead or 0
+  event.id, event.had_dead, event.changed = id, event.dead > 0, {}
   return event
 end
 
@@ -34,12 +36,17 @@ end
 
 local function task_of(event, route)
   local text = redis.call('HGET', key('event', event.id), 'task:' .. route)
-  return text and cjson.decode(text) or nil
+  local task = text and cjson.decode(text)
+  if task then
+    -- A new one is kept without them.
+    task.attempt, task.run, task.epoch = task.attempt or 0, task.run or 1, task.epoch or 0
+  end
+  return task or nil
 end
 
 -- The name of a task: in the order of its event's arrival.
 local function name_of(event, route)
-  return string.format('%016d', event.seq) .. ':' .. event.id .. ':' .. route
+  return event.seq .. ':' .. event.id .. ':' .. route
 end
 
 -- The event's id and the route that a name is made of.
@@ -119,7 +126,7 @@ local function put_in(event, route, task, leads)
     redis.call('ZADD', key('leases'), task.lease, name)
   end
   if is_head(task) and not leads then
-    redis.call('HSET', key('heads'), task.lane, name)
+    redis.call('HSET', key('heads'), task.lane, event.seq)
   end
   if task.state ~= 'completed' then
     count_live(task.state, route, 1)
@@ -180,9 +187,8 @@ local function settle(event, at)
   end
   event.old = old
   change(event, 'state', cjson.encode({
-    -- A number of arrival has more digits than are written of a number.
-    seq = string.format('%d', event.seq), source = event.source, priority = event.priority,
-    lane = event.lane, routes = event.routes, open = event.open, dead = event.dead, last = event.last,
+    seq = event.seq, source = event.source, priority = event.priority,
+    lane = event.lane, routes = event.routes, open = event.open, dead = event.dead > 0 and event.dead or nil, last = event.last,
     old = old,
   }))
   keep(event)
@@ -256,22 +262,21 @@ local function claimed(event, route, with_payload)
   return { event.id, route, payload, unpack(values) }
 end
 
--- The lane of an event's task, named by what it is made of.
+-- The lane of an event's task, named by what it is made of; neither name has a line break.
 local function lane_of(event, route)
-  return redis.sha1hex(event.source .. '\255' .. route .. '\255' .. event.lane .. '\255')
+  return route .. '\n' .. event.source .. '\n' .. event.lane
 end
 
 -- Makes a task of the event: dead for a reason, or due now, unless its lane has a head.
 local function make_task(event, wanted, reason)
   local lane = wanted.ordered and event.lane and lane_of(event, wanted.route) or nil
-  local task = { attempt = 0, max = wanted.max, run = 1, epoch = 0, lane = lane }
+  local task = { max = wanted.max, lane = lane }
   local leads = false
   if reason then
     task.state, task.error, task.finished = 'dead', reason, now
     count(event.source, 'dead', 1)
   else
-    local name = name_of(event, wanted.route)
-    leads = lane and redis.call('HSETNX', key('heads'), lane, name) == 1
+    leads = lane and redis.call('HSETNX', key('heads'), lane, event.seq) == 1
     task.state, task.due = 'pending', (leads or not lane) and now or nil
   end
   put_in(event, wanted.route, task, leads)

@@ -91,6 +91,8 @@ async fn a_shard_that_is_lost_keeps_no_other_waiting() {
     store.insert(vec![of_scope("other", "meanwhile")]).await.unwrap();
     let claims = store.claim(order(10)).await.unwrap();
     assert_eq!(claims.len(), 2);
+    let open = store.progress(&[EventId::of("other", "before")]).await.unwrap()[0].open;
+    assert_eq!(open, 1);
     for claim in &claims {
         store.finish(claim, &Outcome::Completed).await.unwrap();
     }

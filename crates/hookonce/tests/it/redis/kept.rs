@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use hookonce::event::{EventId, NewEvent};
 use hookonce::store::{Arrival, Retention, Store, StoreError};
 use hookonce::task::Outcome;
 
@@ -118,4 +119,28 @@ async fn a_connection_to_what_became_a_replica_is_left() {
     assert_eq!(before.intersection(&connections()).count(), 1);
     ask::<()>(&server, &["REPLICAOF", "NO", "ONE"]);
     store.insert(vec![event("b")]).await.unwrap();
+}
+
+/// Fails when each scope has as much memory to itself as the program has for all.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_to_be_stored_is_bounded_over_all_scopes() {
+    let server = Server::start(&[]);
+    let store = open(server.url()).await;
+    let large = |scope: &str, bytes: usize| {
+        let payload = format!("\"{}\"", "x".repeat(bytes)).into();
+        let id = EventId::of(scope, "a");
+        vec![NewEvent { id, scope: scope.into(), payload, ..event("a") }]
+    };
+    for scope in ["one", "other"] {
+        store.insert(large(scope, 1)).await.unwrap();
+    }
+    drop(server);
+    let (one, other) =
+        tokio::join!(store.insert(large("one", 40 << 20)), store.insert(large("other", 40 << 20)));
+    assert!(!one.unwrap_err().to_string().contains("memory"));
+    let said = other.unwrap_err().to_string();
+    assert!(
+        said.contains("more events are waiting to be stored than memory is kept for"),
+        "{said}"
+    );
 }
