@@ -64,7 +64,9 @@ pub(crate) async fn open_existing_postgres(
 /// Opens the store on a Redis server, for what only such a store can do; where nothing is stored yet,
 /// there is nothing to make.
 pub(crate) async fn open_redis(config: &Config, url: &str) -> anyhow::Result<RedisStore> {
-    let opened = RedisStore::open(redis(config, url)?).await;
+    // Nothing is acked by whoever looks: a replica that is away keeps nobody from looking.
+    let options = RedisOptions { wait_replicas: 0, ..redis(config, url)? };
+    let opened = RedisStore::open(options).await;
     opened.map_err(|error| not_opened(&config.store, &error))
 }
 

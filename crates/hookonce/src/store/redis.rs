@@ -37,7 +37,7 @@ use self::error::told;
 use self::insert::{Intake, millis};
 use self::link::{Call, Link};
 use self::scope::{Apart, Ask, Scopes};
-use self::script::{AUDIT, FOLD, MIRROR, PROBE, PRUNE};
+use self::script::{AUDIT, FOLD, KNOCK, MIRROR, PROBE, PRUNE};
 use self::wait::Replicas;
 use super::pick::Turn;
 use super::way::Way;
@@ -337,8 +337,16 @@ impl Store for RedisStore {
     async fn ready(&self) -> Result<(), StoreError> {
         let scopes = self.scopes.all().await?;
         let ask = Ask::reading(&PROBE, &());
-        let probe = async |scope| self.scopes.run::<String, _>(scope, &ask).await;
+        let probe = async |scope: &Arc<str>| {
+            facts::keeps(&self.scopes.link, &self.scopes.key_of(scope)).await?;
+            self.scopes.run::<String, _>(scope, &ask).await
+        };
         let (mut ready, mut apart) = (0, Apart::default());
+        if scopes.is_empty() {
+            let key = self.scopes.global(SCOPES);
+            let call = Call { script: &KNOCK, keys: &[&key], arguments: &[] };
+            apart.note(self.scopes.link.run::<String>(&call).await.map_err(told));
+        }
         for probed in join_all(scopes.iter().map(probe)).await {
             ready += usize::from(apart.note(probed).is_some());
         }

@@ -32,10 +32,17 @@ pub(super) async fn examine(config: &Config, url: &str, report: &mut Report) -> 
 }
 
 fn replicas(config: &Config, facts: &RedisFacts, report: &mut Report) {
-    let (there, asked) = (facts.replicas, config.redis.wait_replicas);
-    let there = counted(u64::try_from(there).unwrap_or(u64::MAX), "replica");
+    let (online, asked) = (facts.replicas, config.redis.wait_replicas);
+    let there = counted(u64::try_from(online).unwrap_or(u64::MAX), "replica");
     match asked {
         0 => report.fine("replicas", format!("it has {there}; an ack waits for none of them")),
+        asked if online < asked => report.wrong(
+            "replicas",
+            format!(
+                "it has {there}, and an ack waits for {asked} (`redis.wait_replicas`): nothing is \
+                 taken until they are there"
+            ),
+        ),
         asked => report.fine("replicas", format!("it has {there}; an ack waits for {asked}")),
     }
 }

@@ -7,6 +7,10 @@ use crate::store::StoreError;
 /// What the scripts themselves say where the data they stood on is gone.
 pub(super) const EMPTIED: &str = "EMPTIED";
 
+/// How a server says that a command is not there, or not for this user, where its code doesn't.
+const NOT_ALLOWED: [&str; 3] =
+    ["unknown command", "can't run this command", "Unknown Redis command called from script"];
+
 /// Whether the same may be done at another time: nothing was written, or it is unknown whether it was,
 /// and the same call then gets the same answer.
 pub(super) fn may_pass(error: &RedisError) -> bool {
@@ -30,14 +34,15 @@ pub(super) fn told(error: RedisError) -> StoreError {
         }
         Some("NOAUTH" | "WRONGPASS") => return not_let_in(),
         _ if error.kind() == ErrorKind::AuthenticationFailed => return not_let_in(),
-        Some("NOPERM") => {
-            return StoreError::Refused(format!(
-                "Redis doesn't let this user do what is needed ({}): give it all commands on keys \
-                 and channels that begin with `hookonce:`, or with its `prefix`",
-                error.detail().unwrap_or("no details")
-            ));
+        Some("NOPERM") => return not_allowed(&error),
+        // What a script is not allowed is told in words alone.
+        _ if NOT_ALLOWED.iter().any(|words| says(&error, words)) => return not_allowed(&error),
+        _ if says(&error, "DB index is out of range") => {
+            return StoreError::Refused(
+                "this Redis has no database of the number that `store` ends with".to_owned(),
+            );
         }
-        _ if error.detail().is_some_and(|detail| detail.contains("cluster support disabled")) => {
+        _ if says(&error, "cluster support disabled") => {
             return StoreError::Refused(
                 "this Redis is no cluster: write `redis://HOST:PORT/0`".to_owned(),
             );
@@ -75,6 +80,20 @@ pub(super) fn again(error: &StoreError) -> StoreError {
         StoreError::Refused(message) => StoreError::Refused(message.clone()),
         other => StoreError::unavailable(other.to_string()),
     }
+}
+
+fn says(error: &RedisError, words: &str) -> bool {
+    error.detail().is_some_and(|detail| detail.contains(words))
+}
+
+fn not_allowed(error: &RedisError) -> StoreError {
+    let said = error.detail().unwrap_or("no details");
+    // What it was asked with may be somebody's.
+    let said = said.split(", with args").next().unwrap_or_default();
+    StoreError::Refused(format!(
+        "Redis doesn't let this user do what is needed ({said}): give it all commands on keys and channels \
+         that begin with `hookonce:`, or with its `prefix`"
+    ))
 }
 
 fn not_let_in() -> StoreError {

@@ -1,6 +1,10 @@
 //! What a server must be like, and what a person should know of it.
 
 use std::collections::HashMap;
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+use tokio::time::Instant;
 
 use super::error::told;
 use super::link::Link;
@@ -8,6 +12,8 @@ use crate::store::StoreError;
 
 /// The first version that does what is needed of it.
 const VERSION: u32 = 7;
+/// How often an intake looks whether its server keeps everything.
+const LOOK: Duration = Duration::from_secs(1);
 /// The setting that it isn't flushed while the file is written anew.
 const ON_REWRITE: &str = "no-appendfsync-on-rewrite";
 const NO_PRIMARY: &str = "no primary of the Redis cluster answers";
@@ -102,10 +108,52 @@ pub(super) async fn facts(link: &Link) -> Result<RedisFacts, StoreError> {
     Ok(worst)
 }
 
+/// Whether a server still keeps what it is given, looked at once in a while: another may have taken over, or
+/// somebody may have changed its settings.
+#[derive(Default)]
+pub(super) struct Keeping(Mutex<Option<Instant>>);
+
+impl Keeping {
+    /// Fails where the server that has this key evicts others when its memory is full.
+    pub(super) async fn check(&self, link: &Link, key: &str) -> Result<(), StoreError> {
+        let mut looked = self.0.lock().await;
+        if looked.is_none_or(|at| at.elapsed() >= LOOK) {
+            keeps(link, key).await?;
+            *looked = Some(Instant::now());
+        }
+        Ok(())
+    }
+}
+
+/// Fails where the server that has this key evicts others when its memory is full.
+pub(super) async fn keeps(link: &Link, key: &str) -> Result<(), StoreError> {
+    let mut ask = redis::cmd("INFO");
+    let info: String = link.keep_asking_at(key, ask.arg("memory")).await.map_err(told)?;
+    must_keep(&by_name(&info))
+}
+
+/// Whether a line is about one replica: `slave0`, `slave1`, ...
+fn is_replica(name: &str) -> bool {
+    name.strip_prefix("slave").is_some_and(|n| n.parse::<u32>().is_ok())
+}
+
+fn by_name(info: &str) -> HashMap<&str, &str> {
+    info.lines().filter_map(|line| line.trim_end().split_once(':')).collect()
+}
+
+fn must_keep(info: &HashMap<&str, &str>) -> Result<(), StoreError> {
+    match info.get("maxmemory_policy").copied().unwrap_or_default() {
+        "noeviction" => Ok(()),
+        policy => Err(StoreError::Refused(format!(
+            "this Redis evicts keys when its memory is full (`maxmemory-policy {policy}`), which would \
+             forget events that were acked: set `maxmemory-policy noeviction`"
+        ))),
+    }
+}
+
 /// What a server says of itself.
 fn read(info: &str, is_in_cluster: bool) -> Result<RedisFacts, StoreError> {
-    let info: HashMap<&str, &str> =
-        info.lines().filter_map(|line| line.trim_end().split_once(':')).collect();
+    let info = by_name(info);
     let get = |name: &str| info.get(name).copied().unwrap_or_default();
     let version = get("redis_version").to_owned();
     let major = version.split('.').next().and_then(|major| major.parse().ok()).unwrap_or(0u32);
@@ -119,13 +167,7 @@ fn read(info: &str, is_in_cluster: bool) -> Result<RedisFacts, StoreError> {
             "this Redis is one of a cluster: write `redis+cluster://HOST:PORT,HOST:PORT`".into(),
         ));
     }
-    let policy = get("maxmemory_policy");
-    if policy != "noeviction" {
-        return Err(StoreError::Refused(format!(
-            "this Redis evicts keys when its memory is full (`maxmemory-policy {policy}`), which would \
-             forget events that were acked: set `maxmemory-policy noeviction`"
-        )));
-    }
+    must_keep(&info)?;
     Ok(RedisFacts {
         appends: get("aof_enabled") == "1",
         flushes: None,
@@ -133,7 +175,13 @@ fn read(info: &str, is_in_cluster: bool) -> Result<RedisFacts, StoreError> {
         primaries: 1,
         memory: get("used_memory").parse().unwrap_or_default(),
         memory_limit: get("maxmemory").parse().unwrap_or_default(),
-        replicas: get("connected_slaves").parse().unwrap_or_default(),
+        // One that is still reading everything for the first time has nothing yet.
+        replicas: info
+            .iter()
+            .filter(|(name, said)| {
+                is_replica(name) && said.split(',').any(|part| part == "state=online")
+            })
+            .count(),
         version,
     })
 }

@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::error::{again, is_a_scripts};
+use super::facts::Keeping;
 use super::rows::{About, strange};
 use super::scope::{Ask, Scopes};
 use super::script::INSERT;
@@ -72,7 +73,8 @@ impl Intake {
         let Doors { by_scope, running } = &mut *doors;
         let open = || {
             let (scopes, replicas) = (self.scopes.clone(), self.replicas.clone());
-            let inserter = Inserter { scope: scope.clone(), scopes, replicas };
+            let keeping = Arc::default();
+            let inserter = Inserter { scope: scope.clone(), scopes, replicas, keeping };
             let work = move |requests| inserter.clone().answer(requests);
             Arc::new(Door::start(running, Pace::in_halves(), work).within(self.room.clone()))
         };
@@ -86,6 +88,7 @@ struct Inserter {
     scope: Arc<str>,
     scopes: Arc<Scopes>,
     replicas: Option<Arc<Replicas>>,
+    keeping: Arc<Keeping>,
 }
 
 /// What the script is asked.
@@ -168,6 +171,8 @@ impl Inserter {
         let payloads = events.iter().map(|event| &*event.payload);
         let texts: Vec<&str> =
             abouts.iter().zip(payloads).flat_map(|(about, payload)| [about, payload]).collect();
+        let key = self.scopes.key_of(&self.scope);
+        self.keeping.check(&self.scopes.link, &key).await?;
         let call = Token::draw();
         let ask = Ask { script: &INSERT, call: Some(call), asked: &asked, texts: &texts };
         let letters: String = self.scopes.run(&self.scope, &ask).await?;
@@ -175,7 +180,7 @@ impl Inserter {
             return Err(strange());
         }
         if let Some(replicas) = &self.replicas {
-            replicas.wait(&self.scopes.key_of(&self.scope), &call).await?;
+            replicas.wait(&key, &call).await?;
         }
         letters.chars().map(arrival).collect()
     }

@@ -4,14 +4,17 @@
 //! under the same token, so that a call is simply made again.
 
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
 use redis::cluster_async::ClusterConnection;
-use redis::cluster_routing::{MultipleNodeRoutingInfo, RoutingInfo};
+use redis::cluster_routing::{
+    MultipleNodeRoutingInfo, Route, RoutingInfo, SingleNodeRoutingInfo, SlotAddr,
+};
 use redis::{
-    Client, Cmd, FromRedisValue, Pipeline, RedisError, RedisFuture, RedisResult, ServerErrorKind,
-    Value,
+    Client, Cmd, ErrorKind, FromRedisValue, Pipeline, RedisError, RedisFuture, RedisResult,
+    ServerErrorKind, Value,
 };
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout_at};
@@ -33,9 +36,52 @@ const PAUSE: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(2
 #[derive(Clone)]
 pub(super) enum Link {
     /// To one server.
-    One(ConnectionManager),
+    One(Arc<One>),
     /// To the nodes of a cluster.
     Cluster(ClusterConnection),
+}
+
+/// A way to one server, which is taken anew once it is no good.
+pub(super) struct One {
+    client: Client,
+    current: Mutex<ConnectionManager>,
+}
+
+impl One {
+    async fn open(client: Client) -> RedisResult<Self> {
+        let opened = ConnectionManager::new_with_config(client.clone(), config()).await?;
+        Ok(Self { client, current: Mutex::new(opened) })
+    }
+
+    fn current(&self) -> ConnectionManager {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Has the next call connect anew where the server did not let us in: the manager keeps for good what it
+    /// was told then.
+    fn look<T>(&self, answer: RedisResult<T>) -> RedisResult<T> {
+        let is_at_the_door = |error: &RedisError| {
+            error.kind() == ErrorKind::AuthenticationFailed
+                || matches!(error.code(), None | Some("ERR" | "NOAUTH" | "NOPERM" | "WRONGPASS"))
+        };
+        if let Err(error) = &answer
+            && !error.is_io_error()
+            && is_at_the_door(error)
+            && let Ok(another) =
+                ConnectionManager::new_lazy_with_config(self.client.clone(), config())
+        {
+            *self.current.lock().unwrap_or_else(PoisonError::into_inner) = another;
+        }
+        answer
+    }
+}
+
+fn config() -> ConnectionManagerConfig {
+    ConnectionManagerConfig::new()
+        .set_connection_timeout(Some(CONNECT))
+        .set_response_timeout(Some(ANSWER))
+        // A call is tried again by whoever makes it.
+        .set_number_of_retries(0)
 }
 
 impl Link {
@@ -53,25 +99,45 @@ impl Link {
             return Ok(Self::Cluster(client.get_async_connection().await.map_err(told)?));
         }
         let client = address.clients()?.swap_remove(0);
-        Ok(Self::One(Self::to_one(client).await.map_err(told)?))
+        Ok(Self::One(Arc::new(One::open(client).await.map_err(told)?)))
     }
 
     pub(super) fn is_cluster(&self) -> bool {
         matches!(self, Self::Cluster(_))
     }
 
-    async fn to_one(client: Client) -> RedisResult<ConnectionManager> {
-        let config = ConnectionManagerConfig::new()
-            .set_connection_timeout(Some(CONNECT))
-            .set_response_timeout(Some(ANSWER))
-            // A call is tried again by whoever makes it.
-            .set_number_of_retries(0);
-        ConnectionManager::new_with_config(client, config).await
-    }
-
     /// Asks once.
     pub(super) async fn ask<T: FromRedisValue>(&self, command: &Cmd) -> RedisResult<T> {
-        command.query_async(&mut self.clone()).await
+        let answer = command.query_async(&mut self.clone()).await;
+        match self {
+            Self::One(one) => one.look(answer),
+            Self::Cluster(_) => answer,
+        }
+    }
+
+    /// Asks the server that has a key until there is an answer, where the command names none.
+    pub(super) async fn keep_asking_at<T: FromRedisValue>(
+        &self,
+        key: &str,
+        command: &Cmd,
+    ) -> RedisResult<T> {
+        let mut patience = Patience::new();
+        loop {
+            let answer = timeout_at(patience.end, self.ask_at(key, command)).await;
+            if let Some(answer) = patience.takes(answer).await {
+                return answer;
+            }
+        }
+    }
+
+    async fn ask_at<T: FromRedisValue>(&self, key: &str, command: &Cmd) -> RedisResult<T> {
+        let Self::Cluster(cluster) = self else { return self.ask(command).await };
+        let primary = SingleNodeRoutingInfo::SpecificNode(Route::with_key(key, SlotAddr::Master));
+        let answer = cluster
+            .clone()
+            .route_command(command.clone(), RoutingInfo::SingleNode(primary))
+            .await?;
+        Ok(redis::from_redis_value(answer)?)
     }
 
     /// Asks each primary once, and gives what they answer.
@@ -108,11 +174,11 @@ impl Link {
     /// Has the next call connect anew where another server has become the primary: the address may lead
     /// there by now.
     async fn leave_replica<T>(&self, answer: RedisResult<T>) -> RedisResult<T> {
-        if let (Self::One(connection), Err(error)) = (self, &answer)
+        if let (Self::One(one), Err(error)) = (self, &answer)
             && error.kind() == ServerErrorKind::ReadOnly.into()
         {
             // It may be closed already.
-            let _ = redis::cmd("QUIT").exec_async(&mut connection.clone()).await;
+            let _ = redis::cmd("QUIT").exec_async(&mut one.current()).await;
         }
         answer
     }
@@ -158,7 +224,10 @@ impl Patience {
 impl ConnectionLike for Link {
     fn req_packed_command<'a>(&'a mut self, command: &'a Cmd) -> RedisFuture<'a, Value> {
         match self {
-            Self::One(connection) => connection.req_packed_command(command),
+            Self::One(one) => {
+                let mut current = one.current();
+                Box::pin(async move { current.send_packed_command(command).await })
+            }
             Self::Cluster(connection) => connection.req_packed_command(command),
         }
     }
@@ -170,14 +239,17 @@ impl ConnectionLike for Link {
         count: usize,
     ) -> RedisFuture<'a, Vec<Value>> {
         match self {
-            Self::One(connection) => connection.req_packed_commands(commands, offset, count),
+            Self::One(one) => {
+                let mut current = one.current();
+                Box::pin(async move { current.send_packed_commands(commands, offset, count).await })
+            }
             Self::Cluster(connection) => connection.req_packed_commands(commands, offset, count),
         }
     }
 
     fn get_db(&self) -> i64 {
         match self {
-            Self::One(connection) => connection.get_db(),
+            Self::One(one) => one.current().get_db(),
             Self::Cluster(connection) => connection.get_db(),
         }
     }

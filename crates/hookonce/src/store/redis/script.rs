@@ -56,6 +56,7 @@ scripts! {
     FINISH: freeing("finish.lua"),
     FOLD: freeing("fold.lua"),
     GET: of_scope("get.lua"),
+    KNOCK: apart("knock.lua"),
     MIRROR: apart("mirror.lua"),
     INSERT: of_scope("insert.lua"),
     PAGE: of_scope("page.lua"),
