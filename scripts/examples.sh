@@ -8,7 +8,8 @@ usage() {
 Usage: scripts/examples.sh
 
 Puts the workers of examples/node, examples/python and examples/rust-sqlx, the consumers of
-examples/amqp and examples/queues, the libraries by which the tests sign as senders do, and what
+examples/amqp and examples/queues, the libraries by which the tests sign as senders do, the handlers of
+bench/peers that the storm is tried on, and what
 speaks as SQS to them, with the packages that they name, under target/examples; from the registries, and only what has changed since
 it last ran. The tests call it.
 TEXT
@@ -57,6 +58,7 @@ node() {
 node examples/node node
 node examples/queues queues
 node crates/hookonce-server/tests/senders senders
+node bench/peers/handlers handlers
 
 # Makes the environment for a folder's scripts in Python.
 python() {

@@ -3,6 +3,7 @@
 
 mod filter;
 mod steer;
+mod storm;
 
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use filter::{FilterOptions, TailOptions};
 pub(crate) use steer::{BuryOptions, ReplayOptions, WhichOptions};
+pub(crate) use storm::{StormCount, StormOptions, StormSender};
 
 /// Receives webhooks, stores each event once, and sees each through to exactly-once effects.
 #[derive(Debug, Parser)]
@@ -114,6 +116,21 @@ pub(crate) enum Command {
     /// when the same command is run again; until it has come to its end, nobody can open the database
     /// as a store.
     Copy(CopyOptions),
+
+    /// Fires signed requests at an endpoint, ours or anybody's, and counts afterwards whether each event
+    /// has had its effect exactly once.
+    ///
+    /// Each event is sent several times at once, and half of them again later, in requests of other sizes and orders,
+    /// some of them slow, cut off, or sent without waiting for the answer; what isn't taken is sent
+    /// again, as a sender does. The verdict is by the count, never by answers. Exits with 0 if every
+    /// event has one effect, and with 1 if not. The events have ids that no other run has.
+    Storm(StormOptions),
+
+    /// Shows what it is for: a server with a small book-keeping ledger on `SQLite`, a storm at it, and a
+    /// `kill -9` in the middle; then the counts.
+    ///
+    /// Needs nothing and leaves nothing: everything is in a temporary folder, on loopback.
+    Demo(DemoOptions),
 
     /// Prints a script that completes `hookonce` commands in a shell.
     Completions {
@@ -243,6 +260,14 @@ pub(crate) struct CopyOptions {
     /// The database: `postgres://USER@HOST:PORT/DATABASE`. Its password as for a `store`.
     #[arg(long, value_name = "URL")]
     pub(crate) to: String,
+}
+
+/// What is shown.
+#[derive(Debug, Args)]
+pub(crate) struct DemoOptions {
+    /// Keeps the server up afterwards, to be looked at, until Ctrl-C.
+    #[arg(long)]
+    pub(crate) stay: bool,
 }
 
 /// A page of the reference.

@@ -5,6 +5,7 @@ pub(crate) mod backup;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod copy;
+pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod init;
 pub(crate) mod list;
@@ -14,6 +15,7 @@ pub(crate) mod show;
 pub(crate) mod sign;
 pub(crate) mod stats;
 pub(crate) mod steer;
+pub(crate) mod storm;
 pub(crate) mod tail;
 
 use hookonce::store::{AuditEntry, Store};

@@ -68,6 +68,8 @@ fn run(cli: Cli, format: Format) -> anyhow::Result<()> {
             runtime.block_on(commands::backup::run(&place, &options, format))
         }
         Command::Copy(options) => runtime.block_on(commands::copy::run(&place, &options, format)),
+        Command::Demo(options) => runtime.block_on(commands::demo::run(&options, format)),
+        Command::Storm(options) => runtime.block_on(commands::storm::run(&place, &options, format)),
         Command::Completions { shell } => commands::completions::run(shell),
         Command::Reference { page } => reference::run(page),
     };

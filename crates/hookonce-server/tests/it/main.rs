@@ -37,6 +37,7 @@ mod admin;
 mod handling;
 
 mod stock;
+mod storm;
 
 mod bulk;
 mod doctor;

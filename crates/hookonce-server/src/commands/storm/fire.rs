@@ -1,0 +1,247 @@
+//! Sends what is planned, as a sender does that delivers at least once: each request again until it is
+//! taken.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use axum::body::Bytes;
+use axum::http::{Method, Request, StatusCode, header};
+use fastrand::Rng;
+use hookonce::scheme::{Scheme, Signed, Unsigned};
+use hookonce::store::Clock;
+use http_body_util::BodyExt as _;
+use tokio::task::JoinSet;
+
+use super::drip::Drip;
+use super::plan::{Shot, Way};
+use super::shape::Shape;
+use super::target::{Connection, Target};
+
+/// How long an answer may take.
+const ANSWER: Duration = Duration::from_secs(30);
+/// How long is waited before a request is sent anew: at first, and at most.
+const AGAIN: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
+/// After how long a connection is left whose request was cut off or whose answer is not waited for.
+const LEFT_AFTER: Duration = Duration::from_millis(20);
+
+/// Who sends what to whom.
+#[derive(Debug)]
+pub(super) struct Gun {
+    pub(super) target: Target,
+    pub(super) scheme: Arc<dyn Scheme>,
+    pub(super) shape: Shape,
+    /// For how long a request is sent anew that isn't taken.
+    pub(super) patience: Duration,
+    pub(super) tally: Tally,
+}
+
+/// What came of it so far.
+#[derive(Debug)]
+pub(super) struct Tally {
+    /// Requests that were taken or given up.
+    pub(super) done: AtomicUsize,
+    /// The events that an answer said were taken, by number.
+    taken: Box<[AtomicBool]>,
+    /// Why nothing more is sent.
+    refused: AtomicBool,
+    seen: Mutex<Seen>,
+}
+
+/// What was seen of answers.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Seen {
+    /// How many there were of each status, and of what is none.
+    pub(super) answers: BTreeMap<String, u64>,
+    /// How long those took that took a request that was sent whole.
+    pub(super) times: Vec<Duration>,
+    /// How often something was sent that was cut off, or whose answer was not waited for.
+    pub(super) cut: u64,
+    refusal: Option<StatusCode>,
+}
+
+impl Tally {
+    pub(super) fn of(events: usize) -> Self {
+        let taken = (0..events).map(|_| AtomicBool::new(false)).collect();
+        let (done, refused) = (AtomicUsize::new(0), AtomicBool::new(false));
+        Self { done, taken, refused, seen: Mutex::default() }
+    }
+
+    /// Whether the endpoint ever said that it took this event.
+    pub(super) fn was_taken(&self, event: usize) -> bool {
+        self.taken[event].load(Ordering::Relaxed)
+    }
+
+    pub(super) fn seen(&self) -> Seen {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, shot: &Shot, status: StatusCode, took: Duration) {
+        for event in &shot.events {
+            self.taken[*event].store(true, Ordering::Relaxed);
+        }
+        self.note(status.as_str());
+        if shot.way == Way::Whole {
+            self.lock().times.push(took);
+        }
+    }
+
+    fn note(&self, answer: &str) {
+        *self.lock().answers.entry(answer.to_owned()).or_default() += 1;
+    }
+}
+
+impl Gun {
+    /// Sends these over so many connections at once, in their order; `passed` is called when so many
+    /// have been begun.
+    pub(super) async fn fire(
+        self: &Arc<Self>,
+        shots: Vec<Shot>,
+        connections: usize,
+        (after, passed): (usize, tokio::sync::oneshot::Sender<()>),
+    ) -> anyhow::Result<()> {
+        let queue = Arc::new((shots, AtomicUsize::new(0)));
+        let passed = Arc::new(Mutex::new(Some(passed)));
+        let mut barrels = JoinSet::<anyhow::Result<()>>::new();
+        for _ in 0..connections.min(queue.0.len()) {
+            let (gun, queue, passed) = (self.clone(), queue.clone(), passed.clone());
+            barrels.spawn(async move {
+                let mut connection = None;
+                loop {
+                    let n = queue.1.fetch_add(1, Ordering::Relaxed);
+                    let Some(shot) = queue.0.get(n) else { return Ok(()) };
+                    if n == after {
+                        let passed = passed.lock().unwrap_or_else(PoisonError::into_inner).take();
+                        // Whoever waited for it may have gone.
+                        passed.map(|passed| passed.send(()));
+                    }
+                    gun.deliver(shot, &mut connection).await?;
+                }
+            });
+        }
+        while let Some(ended) = barrels.join_next().await {
+            ended??;
+        }
+        Ok(())
+    }
+
+    /// Sends one request until it is taken, or nobody has the patience any more.
+    async fn deliver(&self, shot: &Shot, kept: &mut Option<Connection>) -> anyhow::Result<()> {
+        let body = Bytes::from(self.shape.body(&shot.events));
+        let (begun, mut pause) = (Instant::now(), AGAIN[0]);
+        if matches!(shot.way, Way::Cut | Way::Deaf) {
+            self.leave(shot, &body).await?;
+        }
+        while !self.tally.refused.load(Ordering::Relaxed) {
+            let sent = Instant::now();
+            let drip = if shot.way == Way::Slow { Drip::slow } else { Drip::whole };
+            let request = self.request(shot, &body, drip(&body))?;
+            let answer = tokio::time::timeout(ANSWER, self.exchange(request, kept)).await;
+            match answer {
+                Ok(Ok(status)) if status.is_success() => {
+                    self.tally.take(shot, status, sent.elapsed());
+                    break;
+                }
+                Ok(Ok(status)) => {
+                    self.tally.note(status.as_str());
+                    self.look(status)?;
+                }
+                Ok(Err(_)) => {
+                    *kept = None;
+                    self.tally.note("no connection");
+                }
+                Err(_) => {
+                    *kept = None;
+                    self.tally.note("no answer");
+                }
+            }
+            if !self.waits(begun, &mut pause).await {
+                break;
+            }
+        }
+        self.tally.done.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Waits before the request is sent anew; says whether there is patience left.
+    async fn waits(&self, begun: Instant, pause: &mut Duration) -> bool {
+        tokio::time::sleep(*pause).await;
+        *pause = (*pause * 2).min(AGAIN[1]);
+        begun.elapsed() < self.patience
+    }
+
+    /// Where nothing was ever taken, a refusal is no matter of load: nothing more is sent.
+    fn look(&self, status: StatusCode) -> anyhow::Result<()> {
+        let passes =
+            [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_MANY_REQUESTS, StatusCode::TOO_EARLY];
+        let is_final = !status.is_server_error() && !passes.contains(&status);
+        let mut seen = self.tally.lock();
+        let any_taken = seen.answers.keys().any(|answer| answer.starts_with('2'));
+        if any_taken || !is_final || seen.refusal.replace(status).is_some() {
+            return Ok(());
+        }
+        self.tally.refused.store(true, Ordering::Relaxed);
+        let what = match status.as_u16() {
+            401 | 403 => "is it signed with the right secret, and by the right scheme?",
+            404 | 405 => "is this the path that takes webhooks?",
+            300..=399 => "a webhook is not to be redirected: name the address itself",
+            _ => "see what it says in its log",
+        };
+        bail!("the endpoint answered {status} to the first requests: {what}")
+    }
+
+    /// Sends a request on a connection of its own that is left before the answer comes.
+    async fn leave(&self, shot: &Shot, body: &Bytes) -> anyhow::Result<()> {
+        let drip = if shot.way == Way::Cut { Drip::cut } else { Drip::whole };
+        let request = self.request(shot, body, drip(body))?;
+        // A connection that isn't there is told by what follows.
+        if let Ok(mut connection) = self.target.connect().await {
+            let left = Rng::new().u32(0..=100);
+            let sending = connection.send(request);
+            drop(tokio::time::timeout(LEFT_AFTER * left / 100, sending).await);
+            self.tally.lock().cut += 1;
+        }
+        Ok(())
+    }
+
+    fn request(&self, shot: &Shot, body: &Bytes, drip: Drip) -> anyhow::Result<Request<Drip>> {
+        let url = self.target.url.as_str();
+        let id = format!("msg_{}", self.shape.token(shot.events[0]));
+        let unsigned = Unsigned { body, url, id: &id, at: Clock::system().now() };
+        let Signed { headers, query } = self.scheme.sign(&unsigned);
+        let mut url = self.target.url.clone();
+        if let Some(query) = query {
+            let query = url.query().map_or_else(|| query.clone(), |own| format!("{own}&{query}"));
+            url.set_query(Some(&query));
+        }
+        let (target, host) = Target::asked(&url)?;
+        let mut request = Request::builder().method(Method::POST).uri(target);
+        request = request.header(header::HOST, host);
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        Ok(request.body(drip)?)
+    }
+
+    /// Sends a request on the connection that is kept, or on another, and reads the answer to its end.
+    async fn exchange(
+        &self,
+        request: Request<Drip>,
+        kept: &mut Option<Connection>,
+    ) -> anyhow::Result<StatusCode> {
+        if kept.as_ref().is_none_or(Connection::is_closed) {
+            *kept = Some(self.target.connect().await?);
+        }
+        let Some(connection) = kept else { bail!("there is no connection") };
+        let answer = connection.send(request).await?;
+        let status = answer.status();
+        answer.into_body().collect().await?;
+        Ok(status)
+    }
+}
