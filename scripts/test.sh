@@ -123,6 +123,9 @@ need python3 python3
 need node nodejs
 need npm npm
 need_venv
+# What is in deploy/ is linted with these.
+need_server promtool prometheus
+need systemd-analyze systemd
 # Some nodes run under clocks that are wrong.
 need faketime faketime
 need_component fmt rustfmt
@@ -145,4 +148,6 @@ step cargo clippy --manifest-path examples/rust-sqlx/Cargo.toml --target-dir tar
 RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --locked
 step scripts/examples.sh
 step scripts/servers.sh cargo test --workspace --locked
+# With the program that the tests were run on.
+step scripts/deploy.sh "${CARGO_TARGET_DIR:-target}/debug/hookonce"
 echo "== all checks passed, in $SECONDS s"

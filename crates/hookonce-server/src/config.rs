@@ -224,6 +224,16 @@ pub(crate) fn home() -> Option<OsString> {
     variable("HOME")
 }
 
+/// The folder for what is kept a while.
+pub(crate) fn temporary() -> PathBuf {
+    std::env::temp_dir()
+}
+
+/// This very program.
+pub(crate) fn program() -> std::io::Result<PathBuf> {
+    std::env::current_exe()
+}
+
 /// The file in which passwords of `PostgreSQL` databases are looked up: the one that was named, else
 /// the usual one if it is there.
 pub(crate) fn postgres_passwords() -> Option<PathBuf> {

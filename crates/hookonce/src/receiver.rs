@@ -228,12 +228,16 @@ impl Receiver {
         let (mut events, held) = parsing::parse(&source.scheme, (verified, held), origin).await?;
         route::assign(&plan.routes, &mut events);
         meter.parsed(&events);
+        let lags = telemetry::lags(&events);
 
         let limit = self.options.ack_timeout.saturating_sub(ANSWER_TIME);
-        let insert = self.insert(source.ack, events);
+        let (asked_at, insert) = (Instant::now(), self.insert(source.ack, events));
         let (arrivals, waits_for) = match tokio::time::timeout_at(complete_at + limit, insert).await
         {
-            Ok(Ok(stored)) => stored,
+            Ok(Ok(stored)) => {
+                meter.inserted(asked_at.elapsed());
+                stored
+            }
             Ok(Err(error)) => {
                 telemetry::not_stored(&error);
                 return Err(Rejection::NotStored);
@@ -245,6 +249,7 @@ impl Receiver {
             }
         };
         meter.stored(&arrivals, complete_at.elapsed());
+        meter.lagged(&lags, &arrivals);
         drop(held);
         if let Some(before) = waits_for {
             let until = complete_at + self.options.handled_timeout.saturating_sub(ANSWER_TIME);

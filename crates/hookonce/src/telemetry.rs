@@ -12,14 +12,14 @@ mod working;
 
 use std::time::Duration;
 
-use crate::event::NewEvent;
+use crate::event::{NewEvent, Priority};
 use crate::store::{Arrival, StoreError};
 use crate::task::{Claim, Outcome, TaskId};
 
 pub use metric::{METRICS, Metric, MetricKind, describe};
 use secrets::Secrets;
 use seldom::Seldom;
-pub use standing::{admin_failed, oldest_due, orphaned_tasks, tasks};
+pub use standing::{admin_failed, oldest_due, oldest_key, orphaned_tasks, tasks};
 pub use working::{
     attempts_cut_off, breaker_turned, claim_failed, janitor_failed, pruned, step_ended,
     write_failed,
@@ -39,6 +39,9 @@ pub struct SourceMeter {
     unrouted: metrics::Counter,
     secrets: Secrets,
     ack: metrics::Histogram,
+    insert: metrics::Histogram,
+    request_events: metrics::Histogram,
+    lag: metrics::Histogram,
 }
 
 impl SourceMeter {
@@ -57,6 +60,9 @@ impl SourceMeter {
             unrouted: metrics::counter!("hookonce_unrouted_events_total", "source" => name()),
             secrets: Secrets::default(),
             ack: metrics::histogram!("hookonce_ack_seconds", "source" => name()),
+            insert: metrics::histogram!("hookonce_store_seconds", "operation" => "insert"),
+            request_events: metrics::histogram!("hookonce_request_events", "source" => name()),
+            lag: metrics::histogram!("hookonce_sender_lag_seconds", "source" => name()),
             source,
         }
     }
@@ -69,6 +75,7 @@ impl SourceMeter {
 
     /// Events are about to be stored: counts those that nobody can read or nobody wants.
     pub fn parsed(&self, events: &[NewEvent]) {
+        self.request_events.record(u32::try_from(events.len()).unwrap_or(u32::MAX));
         for event in events {
             if event.unreadable.is_some() {
                 self.unreadable.increment(1);
@@ -109,6 +116,20 @@ impl SourceMeter {
         }
     }
 
+    /// The store has taken a request's events, which it was given so long ago.
+    pub fn inserted(&self, took: Duration) {
+        self.insert.record(took);
+    }
+
+    /// How late new events are by the sender's own time; copies and history are late by their nature.
+    pub fn lagged(&self, lags: &[Option<Duration>], arrivals: &[Arrival]) {
+        for (lag, arrival) in lags.iter().zip(arrivals) {
+            if let (Some(lag), Arrival::New) = (lag, arrival) {
+                self.lag.record(*lag);
+            }
+        }
+    }
+
     /// A request is answered 200.
     pub fn acked(&self) {
         self.stored.increment(1);
@@ -121,6 +142,21 @@ impl SourceMeter {
             self.secrets.counter(&self.source, secret).increment(1);
         }
     }
+}
+
+/// By how much each event comes after the sender's own time; none of history, or where there is none.
+pub fn lags(events: &[NewEvent]) -> Vec<Option<Duration>> {
+    let lag = |event: &NewEvent| {
+        let sent = event.sent_at.filter(|_| event.priority != Priority::History)?;
+        // A sender's clock may be ahead of ours.
+        Some(Duration::try_from(event.received_at.duration_since(sent)).unwrap_or_default())
+    };
+    events.iter().map(lag).collect()
+}
+
+/// The store has answered what it was asked so long ago.
+pub fn store_answered(operation: &'static str, took: Duration) {
+    metrics::histogram!("hookonce_store_seconds", "operation" => operation).record(took);
 }
 
 /// A request was refused (4xx); `source` is `None` where it named none of ours.

@@ -192,8 +192,10 @@ impl Worker {
             limit: free,
             reserve: running.lower.kept(self.options.slots).min(free),
         };
+        let begun = Instant::now();
         match self.store.claim(order).await {
             Ok(claims) => {
+                telemetry::store_answered("claim", begun.elapsed());
                 let names = claims.iter().map(|claim| claim.route.clone()).collect();
                 for claim in claims {
                     self.start(running, openings.all, claim, asked_at).await;

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use hookonce::route::Route;
-use hookonce::store::{RouteCounts, Store, StoreError};
+use hookonce::store::{Filter, RouteCounts, Store, StoreError};
 use hookonce::telemetry;
+use jiff::Timestamp;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
@@ -17,6 +18,8 @@ const FRESH: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How often what histograms have gathered is put into their buckets.
 const UPKEEP: Duration = Duration::from_secs(5);
+/// Bounds of buckets for how many events come together.
+const EVENTS: [f64; 9] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 250.0, 1000.0];
 /// Bounds of buckets for what senders wait for, in seconds.
 const ACK_BUCKETS: [f64; 12] =
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
@@ -44,10 +47,18 @@ struct Seen {
 impl Metrics {
     /// Begins to count; once a process, and before anything that is counted is made.
     pub(crate) fn install() -> anyhow::Result<Self> {
-        let ack = Matcher::Full("hookonce_ack_seconds".to_owned());
+        let full = |name: &str| Matcher::Full(name.to_owned());
         let handle = PrometheusBuilder::new()
             .set_buckets(&BUCKETS)
-            .and_then(|builder| builder.set_buckets_for_metric(ack, &ACK_BUCKETS))
+            .and_then(|builder| {
+                builder.set_buckets_for_metric(full("hookonce_ack_seconds"), &ACK_BUCKETS)
+            })
+            .and_then(|builder| {
+                builder.set_buckets_for_metric(full("hookonce_store_seconds"), &ACK_BUCKETS)
+            })
+            .and_then(|builder| {
+                builder.set_buckets_for_metric(full("hookonce_request_events"), &EVENTS)
+            })
             .and_then(PrometheusBuilder::install_recorder)
             .context("cannot begin to count")?;
         telemetry::describe();
@@ -68,9 +79,10 @@ impl Metrics {
         let mut seen = self.seen.lock().await;
         if seen.at.is_none_or(|at| at.elapsed() >= FRESH) {
             match tokio::time::timeout(PATIENCE, look(store)).await {
-                Ok(Ok((counts, oldest_due))) => {
-                    seen.note(&counts, routes);
-                    telemetry::oldest_due(oldest_due);
+                Ok(Ok(looked)) => {
+                    seen.note(&looked.routes, routes);
+                    telemetry::oldest_due(looked.oldest_due);
+                    telemetry::oldest_key(looked.oldest_key);
                 }
                 Ok(Err(error)) => telemetry::admin_failed(&error),
                 Err(_) => telemetry::admin_failed(&StoreError::unavailable("it is too slow")),
@@ -107,13 +119,24 @@ impl Seen {
     }
 }
 
-/// Counts tasks, and says for how long the oldest has been due.
-async fn look(store: &dyn Store) -> Result<(Vec<RouteCounts>, Duration), StoreError> {
+/// What is looked up in the store.
+struct Looked {
+    routes: Vec<RouteCounts>,
+    /// For how long the oldest task has been due.
+    oldest_due: Duration,
+    /// The age of the oldest event.
+    oldest_key: Duration,
+}
+
+async fn look(store: &dyn Store) -> Result<Looked, StoreError> {
     let routes = store.routes().await?;
-    let oldest = store.counts().await?.oldest_due_at;
+    let due_at = store.counts().await?.oldest_due_at;
+    let first = store.walk(&Filter::default(), 1).await?.events.pop();
     let now = store.now().await?;
-    let age = oldest.map_or(Duration::ZERO, |at| {
-        Duration::try_from(now.duration_since(at)).unwrap_or_default()
-    });
-    Ok((routes, age))
+    let age = |at: Option<Timestamp>| {
+        let age = at.map(|at| Duration::try_from(now.duration_since(at)).unwrap_or_default());
+        age.unwrap_or_default()
+    };
+    let received_at = first.map(|first| first.event.received_at);
+    Ok(Looked { routes, oldest_due: age(due_at), oldest_key: age(received_at) })
 }

@@ -14,7 +14,7 @@ use crate::cli::{DemoOptions, StormCount, StormOptions, StormSender};
 use crate::commands::init::{random_hex, write_private};
 use crate::commands::storm::{Verdict, storm};
 use crate::commands::unless_interrupted;
-use crate::config::Place;
+use crate::config::{self, Place};
 use crate::out::{self, Format, Reported};
 
 const EVENTS: u64 = 1000;
@@ -139,7 +139,7 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn make() -> anyhow::Result<Self> {
-        let path = std::env::temp_dir().join(format!("hookonce-demo-{}", random_hex()?));
+        let path = config::temporary().join(format!("hookonce-demo-{}", random_hex()?));
         std::fs::create_dir(&path).with_context(|| format!("cannot make `{}`", path.display()))?;
         Ok(Self(path))
     }
@@ -191,7 +191,7 @@ impl<'a> Server<'a> {
 
     /// This program with the demo's configuration, whatever the environment says.
     fn program(&self) -> anyhow::Result<Command> {
-        let mut command = Command::new(std::env::current_exe()?);
+        let mut command = Command::new(config::program()?);
         command.arg("--config").arg(self.folder.path("hookonce.toml"));
         command.env_clear().current_dir(&self.folder.0).stdin(Stdio::null()).kill_on_drop(true);
         Ok(command)

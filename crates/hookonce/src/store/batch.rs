@@ -223,8 +223,9 @@ mod tests {
 
     /// For how long so much waits beside two of a batch that doesn't end.
     async fn begun_after(n: usize, pace: Pace) -> Duration {
-        let (mut running, (begun, mut batches)) = (JoinSet::new(), mpsc::unbounded_channel());
-        let batcher = Batcher::start(&mut running, pace, move |batch: Vec<Ask<(), ()>>| {
+        let (mut running, mut asking) = (JoinSet::new(), JoinSet::new());
+        let (begun, mut starts) = mpsc::unbounded_channel();
+        let door = Batcher::start(&mut running, pace, move |batch: Vec<Ask<(), ()>>| {
             let begun = begun.clone();
             async move {
                 begun.send(Instant::now()).unwrap();
@@ -232,14 +233,14 @@ mod tests {
                 drop(batch);
             }
         });
-        let batcher = Arc::new(batcher);
-        let ask = |n| {
-            let batcher = batcher.clone();
-            tokio::spawn(async move { batcher.ask((), n, 0).await })
+        let door = Arc::new(door);
+        let mut ask = |n| {
+            let door = door.clone();
+            asking.spawn(async move { door.ask((), n, 0).await });
         };
         ask(2);
-        let first = batches.recv().await.unwrap();
+        let first = starts.recv().await.unwrap();
         ask(n);
-        batches.recv().await.unwrap() - first
+        starts.recv().await.unwrap() - first
     }
 }

@@ -96,6 +96,27 @@ pub const METRICS: &[Metric] = &[
         help: "Time from the end of a request's body to its events being stored",
     },
     Metric {
+        name: "hookonce_request_events",
+        kind: MetricKind::Histogram,
+        unit: Unit::Count,
+        labels: &[SOURCE],
+        help: "How many events a request brings",
+    },
+    Metric {
+        name: "hookonce_sender_lag_seconds",
+        kind: MetricKind::Histogram,
+        unit: Unit::Seconds,
+        labels: &[SOURCE],
+        help: "Time from the sender's own time in an event to its arrival; of new events, history left out",
+    },
+    Metric {
+        name: "hookonce_store_seconds",
+        kind: MetricKind::Histogram,
+        unit: Unit::Seconds,
+        labels: &[("operation", "insert, claim, write (how an attempt went)")],
+        help: "Time that the store took to do what it was asked",
+    },
+    Metric {
         name: "hookonce_connections",
         kind: MetricKind::Gauge,
         unit: Unit::Count,
@@ -193,6 +214,14 @@ pub const METRICS: &[Metric] = &[
         unit: Unit::Seconds,
         labels: &[],
         help: "For how long the oldest task that may be claimed has been due; 0 if none is",
+    },
+    Metric {
+        name: "hookonce_oldest_key_seconds",
+        kind: MetricKind::Gauge,
+        unit: Unit::Seconds,
+        labels: &[],
+        help: "Age of the oldest event whose key is kept; 0 if there is none. It stays near \
+               `retention.key`, or pruning doesn't come along",
     },
 ];
 

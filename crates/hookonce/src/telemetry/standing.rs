@@ -24,6 +24,11 @@ pub fn oldest_due(age: Duration) {
     metrics::gauge!("hookonce_oldest_due_seconds").set(age.as_secs_f64());
 }
 
+/// The oldest event whose key is kept arrived so long ago.
+pub fn oldest_key(age: Duration) {
+    metrics::gauge!("hookonce_oldest_key_seconds").set(age.as_secs_f64());
+}
+
 /// The store could not do what the admin listener was asked for, which said so.
 pub fn admin_failed(error: &StoreError) {
     static LOG: Seldom = Seldom::new();

@@ -225,13 +225,17 @@ impl Attempt<'_> {
 /// Writes how the attempt ended, unless that is written or the claim is lost.
 async fn write(store: &dyn Store, claim: &Claim, ended: Ended) -> Ended {
     loop {
+        let begun = Instant::now();
         let written = match &ended {
             Ended::Finished | Ended::Lost => return ended,
             Ended::With(outcome) => store.finish(claim, outcome).await,
             Ended::Released(release) => store.release(claim, release.clone()).await,
         };
         match written {
-            Ok(()) => return ended,
+            Ok(()) => {
+                telemetry::store_answered("write", begun.elapsed());
+                return ended;
+            }
             Err(StoreError::Lost) => return Ended::Lost,
             // The lease is kept meanwhile; whoever keeps it decides when there is no use any more.
             Err(error) => write_again(claim, &error).await,

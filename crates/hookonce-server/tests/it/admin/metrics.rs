@@ -64,6 +64,15 @@ fn metrics_are_the_declared_ones_and_tell_where_tasks_stand() {
         assert!(value(&all, &name).is_some(), "{name}");
     }
     assert!(value(&all, "hookonce_oldest_due_seconds").unwrap() > 0.0);
+    assert!(value(&all, "hookonce_oldest_key_seconds").unwrap() > 0.0);
+    let is_counted = |name: &str| assert!(value(&all, name) > Some(0.0), "{name}");
+    for operation in ["insert", "claim", "write"] {
+        is_counted(&format!(r#"hookonce_store_seconds_count{{operation="{operation}"}}"#));
+    }
+    is_counted(r#"hookonce_request_events_count{source="a"}"#);
+    // Their sender gives no time.
+    let lags = r#"hookonce_sender_lag_seconds_count{source="a"}"#;
+    assert_eq!(value(&all, lags), Some(0.0));
 }
 
 fn tasks_of_a_route_that_is_gone_are_shown_until_they_are_moved() {

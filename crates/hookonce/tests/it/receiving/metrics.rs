@@ -3,14 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use hookonce::event::Priority;
+use hookonce::store::Arrival;
 use hookonce::telemetry::{self, METRICS};
+use jiff::ToSpan as _;
 use metrics::{
     Counter, Gauge, Histogram, HistogramFn, Key, KeyName, Metadata, Recorder, SharedString, Unit,
 };
 
 use super::client::{post, post_to};
 use super::server::Server;
+use crate::bed::{TestClock, new};
 
 /// Remembers every counter, and how often each histogram was given a value.
 #[derive(Debug, Default)]
@@ -92,6 +97,8 @@ async fn requests_events_and_rejections_are_counted_by_closed_sets_of_labels() {
         ("hookonce_rejections_total{reason=unknown_source}", 1),
         ("hookonce_secret_requests_total{source=test,secret=2}", 2),
         ("hookonce_ack_seconds{source=test}", 2),
+        ("hookonce_request_events{source=test}", 2),
+        ("hookonce_store_seconds{operation=insert}", 2),
     ];
     let expected: BTreeMap<_, _> =
         expected.into_iter().map(|(name, n)| (name.to_owned(), n)).collect();
@@ -104,6 +111,25 @@ async fn requests_events_and_rejections_are_counted_by_closed_sets_of_labels() {
         let declared: Vec<_> = metric.labels.iter().map(|(label, _)| *label).collect();
         assert_eq!(labels, declared, "{name}");
     }
+}
+
+/// Fails when a copy, what a sender brings up from its history, or a clock that is ahead counts as late.
+#[test]
+fn lag_is_of_new_events_alone_and_never_negative() {
+    let now = TestClock::new().now();
+    let sent = |seconds: i64| new("a").sent_at(now - seconds.seconds());
+    let history = sent(60).priority(Priority::History);
+    let events = [sent(60).at(now), sent(-60).at(now), history.at(now), new("b").at(now)];
+    let lags = telemetry::lags(&events);
+    let minute = Duration::from_secs(60);
+    assert_eq!(lags, [Some(minute), Some(Duration::ZERO), None, None]);
+
+    let memory = Memory::default();
+    metrics::with_local_recorder(&memory, || {
+        let arrivals = [Arrival::New, Arrival::Duplicate, Arrival::New, Arrival::New];
+        telemetry::SourceMeter::new("s".into()).lagged(&lags, &arrivals);
+    });
+    assert_eq!(memory.values()["hookonce_sender_lag_seconds{source=s}"], 1);
 }
 
 #[test]

@@ -127,7 +127,7 @@ async fn what_waits_to_be_stored_is_bounded_over_all_scopes() {
     let server = Server::start(&[]);
     let store = open(server.url()).await;
     let large = |scope: &str, bytes: usize| {
-        let payload = format!("\"{}\"", "x".repeat(bytes)).into();
+        let payload = format!("\"{}\"", "x".repeat(bytes));
         let id = EventId::of(scope, "a");
         vec![NewEvent { id, scope: scope.into(), payload, ..event("a") }]
     };
