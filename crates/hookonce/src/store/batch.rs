@@ -89,11 +89,10 @@ impl<T: Send + 'static, A: Send + 'static> Batcher<T, A> {
                     let mut turn = waiting.lock().await;
                     let Some((batch, n)) = turn.next().await else { return };
                     let mut work = pin!(work(batch));
-                    let enough = if pace.halves { n } else { usize::MAX };
                     let is_done = tokio::select! {
                         biased;
                         () = &mut work => true,
-                        () = turn.gather(enough) => false,
+                        () = turn.gather(n.min(BATCH)), if pace.halves => false,
                         () = tokio::time::sleep(PATIENCE) => false,
                     };
                     if !is_done {
@@ -219,6 +218,40 @@ mod tests {
         assert_eq!(begun_after(2, Pace::in_halves()).await, Duration::ZERO);
         assert!(begun_after(1, Pace::in_halves()).await >= PATIENCE);
         assert!(begun_after(2, Pace::of(2)).await >= PATIENCE);
+    }
+
+    /// Fails when what gathers while a batch is under way is taken whole, however much it is.
+    #[tokio::test(start_paused = true)]
+    async fn no_batch_is_larger_than_one_may_be() {
+        for pace in [Pace::of(2), Pace::in_halves()] {
+            let (mut running, mut asking) = (JoinSet::new(), JoinSet::new());
+            let (done, mut sizes) = mpsc::unbounded_channel();
+            let door = Batcher::start(&mut running, pace, move |batch: Vec<Ask<(), ()>>| {
+                let done = done.clone();
+                async move {
+                    tokio::time::sleep(PATIENCE * 4).await;
+                    done.send(batch.iter().map(|ask| ask.n).sum::<usize>()).unwrap();
+                    for ask in batch {
+                        ask.answer(Ok(()));
+                    }
+                }
+            });
+            let door = Arc::new(door);
+            let parts = 16;
+            for _ in 0..4 * parts {
+                let door = door.clone();
+                asking.spawn(async move { door.ask((), BATCH / parts, 0).await.unwrap() });
+            }
+            asking.join_all().await;
+            drop(door);
+            running.shutdown().await;
+            let mut all = 0;
+            while let Ok(size) = sizes.try_recv() {
+                assert!(size <= BATCH, "{size}");
+                all += size;
+            }
+            assert_eq!(all, 4 * BATCH);
+        }
     }
 
     /// For how long so much waits beside two of a batch that doesn't end.

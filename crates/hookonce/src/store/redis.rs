@@ -346,6 +346,7 @@ impl Store for RedisStore {
             let key = self.scopes.global(SCOPES);
             let call = Call { script: &KNOCK, keys: &[&key], arguments: &[] };
             apart.note(self.scopes.link.run::<String>(&call).await.map_err(told));
+            apart.note(facts::keeps(&self.scopes.link, &key).await);
         }
         for probed in join_all(scopes.iter().map(probe)).await {
             ready += usize::from(apart.note(probed).is_some());

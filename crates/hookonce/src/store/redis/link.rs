@@ -44,22 +44,23 @@ pub(super) enum Link {
 /// A way to one server, which is taken anew once it is no good.
 pub(super) struct One {
     client: Client,
-    current: Mutex<ConnectionManager>,
+    /// With its number, so that only the one that failed is replaced.
+    current: Mutex<(u64, ConnectionManager)>,
 }
 
 impl One {
     async fn open(client: Client) -> RedisResult<Self> {
         let opened = ConnectionManager::new_with_config(client.clone(), config()).await?;
-        Ok(Self { client, current: Mutex::new(opened) })
+        Ok(Self { client, current: Mutex::new((0, opened)) })
     }
 
-    fn current(&self) -> ConnectionManager {
+    fn current(&self) -> (u64, ConnectionManager) {
         self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Has the next call connect anew where the server did not let us in: the manager keeps for good what it
     /// was told then.
-    fn look<T>(&self, answer: RedisResult<T>) -> RedisResult<T> {
+    fn look<T>(&self, number: u64, answer: RedisResult<T>) -> RedisResult<T> {
         let is_at_the_door = |error: &RedisError| {
             error.kind() == ErrorKind::AuthenticationFailed
                 || matches!(error.code(), None | Some("ERR" | "NOAUTH" | "NOPERM" | "WRONGPASS"))
@@ -70,7 +71,10 @@ impl One {
             && let Ok(another) =
                 ConnectionManager::new_lazy_with_config(self.client.clone(), config())
         {
-            *self.current.lock().unwrap_or_else(PoisonError::into_inner) = another;
+            let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+            if current.0 == number {
+                *current = (number + 1, another);
+            }
         }
         answer
     }
@@ -108,10 +112,12 @@ impl Link {
 
     /// Asks once.
     pub(super) async fn ask<T: FromRedisValue>(&self, command: &Cmd) -> RedisResult<T> {
-        let answer = command.query_async(&mut self.clone()).await;
         match self {
-            Self::One(one) => one.look(answer),
-            Self::Cluster(_) => answer,
+            Self::One(one) => {
+                let (number, mut connection) = one.current();
+                one.look(number, command.query_async(&mut connection).await)
+            }
+            Self::Cluster(cluster) => command.query_async(&mut cluster.clone()).await,
         }
     }
 
@@ -178,7 +184,7 @@ impl Link {
             && error.kind() == ServerErrorKind::ReadOnly.into()
         {
             // It may be closed already.
-            let _ = redis::cmd("QUIT").exec_async(&mut one.current()).await;
+            let _ = redis::cmd("QUIT").exec_async(&mut one.current().1).await;
         }
         answer
     }
@@ -225,7 +231,7 @@ impl ConnectionLike for Link {
     fn req_packed_command<'a>(&'a mut self, command: &'a Cmd) -> RedisFuture<'a, Value> {
         match self {
             Self::One(one) => {
-                let mut current = one.current();
+                let (_, mut current) = one.current();
                 Box::pin(async move { current.send_packed_command(command).await })
             }
             Self::Cluster(connection) => connection.req_packed_command(command),
@@ -240,7 +246,7 @@ impl ConnectionLike for Link {
     ) -> RedisFuture<'a, Vec<Value>> {
         match self {
             Self::One(one) => {
-                let mut current = one.current();
+                let (_, mut current) = one.current();
                 Box::pin(async move { current.send_packed_commands(commands, offset, count).await })
             }
             Self::Cluster(connection) => connection.req_packed_commands(commands, offset, count),
@@ -249,7 +255,7 @@ impl ConnectionLike for Link {
 
     fn get_db(&self) -> i64 {
         match self {
-            Self::One(one) => one.current().get_db(),
+            Self::One(one) => one.current().1.get_db(),
             Self::Cluster(connection) => connection.get_db(),
         }
     }
