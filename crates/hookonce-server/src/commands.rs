@@ -31,16 +31,32 @@ async fn audit(store: &dyn Store, action: &str, details: &Value) -> anyhow::Resu
     written.map_err(|error| wiring::not_done("cannot write down who does this", &error))
 }
 
-/// Does `work` unless Ctrl-C comes before it is done; `None` if that came.
+/// Does `work` unless it is told to end before that is done, by Ctrl-C, SIGTERM or a terminal that goes;
+/// `None` if it was.
 async fn unless_interrupted<T>(work: impl Future<Output = T>) -> Option<T> {
-    let interrupt = async {
-        // Where Ctrl-C can't be watched it ends the process.
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    };
     tokio::select! {
         done = work => Some(done),
-        () = interrupt => None,
+        () = interrupted() => None,
     }
+}
+
+async fn interrupted() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+        // What can't be watched ends the process.
+        if let [Ok(mut one), Ok(mut other), Ok(mut third)] = kinds.map(signal) {
+            tokio::select! {
+                _ = one.recv() => return,
+                _ = other.recv() => return,
+                _ = third.recv() => return,
+            }
+        }
+    }
+    #[cfg(not(unix))]
+    if tokio::signal::ctrl_c().await.is_ok() {
+        return;
+    }
+    std::future::pending::<()>().await;
 }

@@ -6,6 +6,7 @@
 mod check;
 mod document;
 mod later;
+mod lone;
 mod problem;
 mod program;
 mod quantity;
@@ -115,21 +116,6 @@ impl Config {
     pub(crate) fn load_for_store(place: &Place) -> Result<Self, Problems> {
         let text = read(place)?;
         Self::parse(&text, place.file(), |_, _| ())
-    }
-
-    /// A configuration with one source and nothing else, for a sender that none is written for.
-    pub(crate) fn of_source(
-        name: &str,
-        scheme: &str,
-        secret: &str,
-        public_url: &str,
-    ) -> Result<Self, Problems> {
-        let [scheme, secret, public_url] =
-            [scheme, secret, public_url].map(|text| toml::Value::from(text).to_string());
-        let text = format!(
-            "[sources.{name}]\nscheme = {scheme}\nsecrets = [{secret}]\npublic_url = {public_url}\n"
-        );
-        Self::parse(&text, Path::new("the command line"), check::secrets)
     }
 
     /// Gives a secret as the configuration writes it: `env:NAME`, `file:PATH` or the secret itself.

@@ -7,6 +7,8 @@ use clap::Args;
 
 /// What is fired at what.
 #[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("count").required(true))]
+#[command(group = clap::ArgGroup::new("sender").required(true))]
 pub(crate) struct StormOptions {
     /// Where webhooks are taken, such as `http://127.0.0.1:3000/webhook`.
     pub(crate) url: String,
@@ -44,9 +46,16 @@ pub(crate) struct StormOptions {
     #[arg(long, value_name = "COMMAND")]
     pub(crate) midway: Option<String>,
 
-    /// For how long effects may come after the last answer, and a request is sent anew that isn't taken.
+    /// For how long a request is sent anew that isn't taken, and for how long the count may stand still
+    /// while an event has no effect yet.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub(crate) wait: Duration,
+
+    /// For how long the count has to stand still once every event has its effect: a second one may come
+    /// late. Longer than a lease where something is killed midway: 90 unless it is said, and 3 where
+    /// nothing is.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) still: Option<Duration>,
 
     /// Repeats the order, the sizes and the connections of an earlier run.
     #[arg(long, value_name = "N")]
@@ -60,14 +69,13 @@ pub(crate) struct StormOptions {
 
 /// Whose requests they are.
 #[derive(Debug, Args)]
-#[group(required = true)]
 pub(crate) struct StormSender {
     /// They come from this source of the configuration, and are signed with its first secret.
-    #[arg(long, value_name = "NAME", conflicts_with = "scheme")]
+    #[arg(long, value_name = "NAME", group = "sender")]
     pub(crate) source: Option<String>,
 
     /// They come from a sender of this scheme, or of this preset; no configuration is read.
-    #[arg(long, value_name = "SCHEME", requires = "secret")]
+    #[arg(long, value_name = "SCHEME", requires = "secret", group = "sender")]
     pub(crate) scheme: Option<String>,
 
     /// What they are signed with: `env:NAME`, `file:PATH` or the secret itself.
@@ -83,28 +91,28 @@ pub(crate) struct StormSender {
 
 /// How effects are counted.
 #[derive(Debug, Args)]
-#[group(required = true)]
 pub(crate) struct StormCount {
-    /// A query that gives a row for each effect, with text that the event's id is in, or a number
-    /// behind it; or the number of effects alone.
-    #[arg(long, value_name = "QUERY", requires = "database")]
+    /// A query that gives a row for each effect, with text that the event's id is in; or the id, and how
+    /// many effects it has. A number alone is how many there are of all events, which proves less.
+    #[arg(long, value_name = "QUERY", requires = "database", group = "count")]
     pub(crate) count_sql: Option<String>,
 
-    /// What the query is asked of: `postgres://…`, or a file of `SQLite`.
-    #[arg(long, value_name = "URL")]
+    /// What the query is asked of: `postgres://…`, or a file of `SQLite`; `env:NAME` or `file:PATH`
+    /// where a password is in it.
+    #[arg(long, value_name = "URL", requires = "count_sql")]
     pub(crate) database: Option<String>,
 
     /// An address that answers the same as lines of text, or as a JSON array.
-    #[arg(long, value_name = "URL", conflicts_with = "count_sql")]
+    #[arg(long, value_name = "URL", group = "count")]
     pub(crate) count_url: Option<String>,
 
     /// A command that prints the same as lines, run in a shell.
-    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["count_sql", "count_url"])]
+    #[arg(long, value_name = "COMMAND", group = "count")]
     pub(crate) count_cmd: Option<String>,
 
-    /// Counts in the store of the configuration: an effect for each time that all tasks of an event
-    /// were completed. Needs `--source`.
-    #[arg(long, requires = "source", conflicts_with_all = ["count_sql", "count_url", "count_cmd"])]
+    /// Counts in the store of the configuration how often all tasks of an event were completed, which is
+    /// what hookonce knows of effects elsewhere. Needs `--source`.
+    #[arg(long, requires = "source", group = "count")]
     pub(crate) count_store: bool,
 }
 
@@ -114,7 +122,7 @@ fn number(least: u64, most: u64) -> clap::builder::RangedU64ValueParser {
 
 fn seconds(text: &str) -> Result<Duration, String> {
     match text.parse() {
-        Ok(seconds @ 1..=600) => Ok(Duration::from_secs(seconds)),
-        _ => Err("write a number of seconds from 1 to 600".to_owned()),
+        Ok(seconds @ 1..=3600) => Ok(Duration::from_secs(seconds)),
+        _ => Err("write a number of seconds from 1 to 3600".to_owned()),
     }
 }

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Error, anyhow, bail};
 use fastrand::Rng;
+use hookonce::event::EventId;
 use hookonce::scheme::{Origin, Scheme};
 use hookonce::store::Clock;
 use tokio::process::Command;
@@ -27,7 +28,7 @@ use crate::config::{Config, Place, SourceConfig};
 use crate::out::{self, Format, Progress, Reported};
 use crate::wiring;
 
-use effects::{Counter, Effects};
+use effects::{Counter, Effects, Names};
 use fire::{Gun, Tally};
 use plan::{Order, Plan};
 use shape::Shape;
@@ -38,8 +39,14 @@ pub(super) use verdict::Verdict;
 
 /// How often effects are counted while they still come.
 const LOOK: Duration = Duration::from_millis(500);
-/// For how many looks nothing may change, once each event has its effect: a second one may come late.
-const STILL: u32 = 3;
+/// For how long nothing may change, once each event has its effect: a second one may come late. After a kill
+/// it comes when a lease is over, which is a minute for most.
+const STILL: Duration = Duration::from_secs(3);
+const STILL_AFTER_A_KILL: Duration = Duration::from_secs(90);
+/// The longest time that effects are waited for which still come.
+const LONGEST: Duration = Duration::from_secs(3600);
+/// How long the command in the midst may take.
+const MIDWAY: Duration = Duration::from_secs(60);
 /// What the source is called where there is no configuration.
 const NAME: &str = "storm";
 
@@ -50,7 +57,10 @@ pub(crate) async fn run(
 ) -> anyhow::Result<()> {
     let midway = async {
         let Some(command) = &options.midway else { return Ok(()) };
-        let ended = Command::new("sh").args(["-c", command]).kill_on_drop(true).status().await;
+        let running = Command::new("sh").args(["-c", command]).kill_on_drop(true).status();
+        let ended = tokio::time::timeout(MIDWAY, running).await.map_err(|_| {
+            anyhow!("the command of --midway has not ended after {MIDWAY:?}: let what it starts run by `&`")
+        })?;
         let ended = ended.context("cannot run --midway")?;
         if ended.success() {
             Ok(())
@@ -67,7 +77,7 @@ pub(crate) async fn run(
         Format::Json => out::json(&verdict)?,
         Format::Text => out::text(&verdict.shown())?,
     }
-    if verdict.is_exactly_once() { Ok(()) } else { Err(Reported.into()) }
+    if verdict.is_right() { Ok(()) } else { Err(Reported.into()) }
 }
 
 /// Sends everything, has something happen in its midst, and judges by what is counted then.
@@ -88,9 +98,11 @@ pub(super) async fn storm(
     let batch = if shape.holds_several() { batch } else { 1 };
     let order = Order { events, copies, batch, calm: options.calm };
     let plan = Plan::draw(order, &mut Rng::with_seed(seed));
-    let counter =
+    let (counter, ids) =
         counter(&options.count, (&config, &name, source), (&shape, &*scheme), events).await?;
-    let before = counter.count(&shape, events).await?;
+    let shaped = shape.clone();
+    let names = Names { shape: &shaped, events, ids: &ids };
+    let before = counter.count(&names).await?;
     let tally = Tally::of(events);
     let gun = Arc::new(Gun { target, scheme, shape, patience: options.wait, tally });
 
@@ -109,8 +121,11 @@ pub(super) async fn storm(
     }
     drop(bar);
     let took = begun.elapsed();
-    let after = settled(&counter, &gun, (&before, events), (options.wait, format)).await?;
-    Ok(Verdict::new(Storm { events, requests, took, seed }, &gun, &before, &after))
+    let has_killed = options.midway.is_some();
+    let still = options.still.unwrap_or(if has_killed { STILL_AFTER_A_KILL } else { STILL });
+    let (after, still) =
+        settled(&counter, &names, &before, Patience { wait: options.wait, still }, format).await?;
+    Ok(Verdict::new(Storm { events, requests, took, still, seed }, &gun, &before, &after))
 }
 
 /// Sends everything; in its midst something else happens.
@@ -127,36 +142,48 @@ async fn fire(
         // Without a sender nothing was sent, and there is no midst.
         if is_midway.await.is_ok() { midway.await } else { Ok(()) }
     };
-    let (first, beside) = tokio::join!(first, beside);
-    first.and(beside)?;
+    tokio::try_join!(first, beside)?;
     let (passed, _) = oneshot::channel();
     gun.fire(plan.later, connections, (usize::MAX, passed)).await
 }
 
-/// Counts until nothing changes any more.
+/// For how long the count may stand still: while an event has no effect yet, and once each has one.
+#[derive(Clone, Copy)]
+struct Patience {
+    wait: Duration,
+    still: Duration,
+}
+
+/// Counts until nothing changes any more; says for how long it has not.
 async fn settled(
     counter: &Counter,
-    gun: &Gun,
-    (before, events): (&Effects, usize),
-    (wait, format): (Duration, Format),
-) -> anyhow::Result<Effects> {
+    names: &Names<'_>,
+    before: &Effects,
+    patience: Patience,
+    format: Format,
+) -> anyhow::Result<(Effects, Duration)> {
     let sign = Progress::spinner(format);
-    let (begun, mut still) = (Instant::now(), 0);
-    let mut last = counter.count(&gun.shape, events).await?;
+    let begun = Instant::now();
+    let (mut last, mut changed_at) = (before.clone(), begun);
     loop {
+        match counter.count(names).await {
+            Ok(now) if now != last => (last, changed_at) = (now, Instant::now()),
+            // What counts may still be coming up again.
+            Err(error) if changed_at.elapsed() >= patience.wait => return Err(error),
+            _ => {}
+        }
+        let events = names.events as u64;
         let (n, is_whole) = match (&last, before) {
-            (Effects::Each(each), _) => (each.iter().sum(), each.iter().all(|n| *n > 0)),
-            (Effects::All(n), Effects::All(before)) => (*n, n - before.min(n) >= events as u64),
-            (Effects::All(n), Effects::Each(_)) => (*n, *n >= events as u64),
+            (Effects::Each { each, .. }, _) => (each.iter().sum(), each.iter().all(|n| *n > 0)),
+            (Effects::All(n), Effects::All(before)) => (*n, n.saturating_sub(*before) >= events),
+            (Effects::All(n), Effects::Each { .. }) => (*n, *n >= events),
         };
-        if (is_whole && still >= STILL) || begun.elapsed() >= wait {
-            return Ok(last);
+        let limit = if is_whole { patience.still } else { patience.wait };
+        if changed_at.elapsed() >= limit || begun.elapsed() >= LONGEST {
+            return Ok((last, changed_at.elapsed()));
         }
         sign.note(0, format!("counting effects: {n}"));
         tokio::time::sleep(LOOK).await;
-        let now = counter.count(&gun.shape, events).await?;
-        still = if now == last { still + 1 } else { 0 };
-        last = now;
     }
 }
 
@@ -191,35 +218,42 @@ fn shape(sender: &StormSender, source: &SourceConfig) -> anyhow::Result<Shape> {
     })
 }
 
+/// What counts, and the ids that a configured source gives the events.
 async fn counter(
     count: &StormCount,
     (config, name, source): (&Config, &str, &SourceConfig),
     (shape, scheme): (&Shape, &dyn Scheme),
     events: usize,
-) -> anyhow::Result<Counter> {
-    if let (Some(query), Some(database)) = (count.count_sql.clone(), count.database.clone()) {
-        let is_postgres =
-            ["postgres://", "postgresql://"].iter().any(|own| database.starts_with(own));
-        if is_postgres {
-            return Ok(Counter::Postgres { url: database, query });
-        }
-        let file = database.strip_prefix("sqlite://").unwrap_or(&database).to_owned();
-        wiring::must_be_there(Path::new(&file))?;
-        return Ok(Counter::Sqlite { file, query });
-    }
-    if let Some(url) = &count.count_url {
-        return Ok(Counter::Url(Target::find(url, true).await.context("--count-url")?));
-    }
-    if let Some(command) = &count.count_cmd {
-        return Ok(Counter::Command(command.clone()));
-    }
+) -> anyhow::Result<(Counter, Vec<EventId>)> {
     let open =
         SourceConfig { unverified: true, own: source.own.without_secrets(), ..source.clone() };
     let open = wiring::scheme(config, name, &open)?;
     let received_at = Clock::system().now();
     let origin = Origin { source: name.into(), scope: wiring::scope(name, source), received_at };
-    let ids = effects::ids(shape, events, (&*open, scheme, &origin))?;
-    Ok(Counter::Store { store: wiring::open_existing(config).await?, ids })
+    let ids = effects::ids(shape, events, (&*open, scheme, &origin));
+    if count.count_store {
+        return Ok((Counter::Store { store: wiring::open_existing(config).await? }, ids?));
+    }
+    // A body of the user's may be none that the scheme knows: then it is known by its own ids alone.
+    let ids = ids.unwrap_or_default();
+    if let (Some(query), Some(database)) = (count.count_sql.clone(), &count.database) {
+        let database = config.secret(database).map_err(|error| anyhow!("--database: {error}"))?;
+        let database = database.expose().trim().to_owned();
+        if ["postgres://", "postgresql://"].iter().any(|own| database.starts_with(own)) {
+            return Ok((Counter::Postgres { url: database, query }, ids));
+        }
+        let file = database.strip_prefix("sqlite:").unwrap_or(&database).to_owned();
+        if !Path::new(&file).is_file() {
+            bail!("--database: there is no file `{file}`");
+        }
+        return Ok((Counter::Sqlite { file, query }, ids));
+    }
+    if let Some(url) = &count.count_url {
+        return Ok((Counter::Url(Target::find(url, true).await.context("--count-url")?), ids));
+    }
+    let command =
+        count.count_cmd.clone().context("say how effects are counted: --count-cmd, or another")?;
+    Ok((Counter::Command(command), ids))
 }
 
 /// What the command line has bounded.

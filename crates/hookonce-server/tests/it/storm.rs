@@ -22,7 +22,7 @@ impl Restarted {
     fn start(place: Place, port: u16, path: &str, line: &str) -> Self {
         // What reads standard input for its end has it until the test's.
         let script = format!(
-            "[ ! -f pid ] || kill -9 \"$(cat pid)\"\n\
+            "[ ! -f pid ] || kill -9 \"$(cat pid)\" || exit 1\n\
              tail --pid={} -f /dev/null 2>/dev/null | PORT={port} {line} >>said 2>&1 &\n\
              echo $! >pid\n",
             std::process::id()
@@ -96,13 +96,46 @@ fn ids(report: &Value, what: &str) -> BTreeSet<String> {
 #[test]
 fn a_handler_that_is_right_is_found_right_though_it_is_killed_in_the_middle() {
     let handler = Handler::start("careful");
-    let more = ["--events", "300", "--midway", "sh restart.sh"];
+    let more = ["--events", "300", "--midway", "sh restart.sh", "--still", "3"];
     let (said, report) = handler.storm(&more);
     assert_eq!(said.code, 0, "{report}");
     assert_eq!((&report["exactly_once"], &report["effects"]), (&true.into(), &300.into()));
     let ledger = handler.ledger();
     assert_eq!((ledger.len(), ledger.values().max()), (300, Some(&1)));
     assert!(report["answers"]["no connection"].as_u64() > Some(0), "it was not killed: {report}");
+}
+
+#[test]
+fn a_number_alone_is_no_proof() {
+    let handler = Handler::start("careful");
+    let count = ["--count-sql", "select count(*) from ledger", "--database", &handler.database.url];
+    let sender = ["--scheme", "meta", "--secret", SECRET, "--events", "20"];
+    let said = handler.server.storm(&[&count[..], &sender].concat());
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(
+        said.stdout.contains("20 effects: as many as there are events, which is no proof"),
+        "{}",
+        said.stdout
+    );
+}
+
+/// A second effect is there two seconds after the first.
+#[test]
+fn a_second_effect_that_comes_late_is_counted() {
+    let handler = Handler::start("careful");
+    let sql = Sql::of(&handler.database);
+    sql.run(
+        "alter table ledger add column at timestamptz not null default clock_timestamp(); \
+         create view effects as select id, \
+         case when clock_timestamp() > at + interval '2 s' then 2 else 1 end as n from ledger",
+    );
+    let query = "select id, n from effects";
+    let count = ["--count-sql", query, "--database", &handler.database.url];
+    let sender = ["--scheme", "meta", "--secret", SECRET, "--events", "1", "--json"];
+    let said = handler.server.storm(&[&count[..], &sender].concat());
+    assert_eq!(said.code, 1, "{}{}", said.stdout, said.stderr);
+    let report: Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(ids(&report, "doubled").len(), 1, "{report}");
 }
 
 #[test]
@@ -130,7 +163,8 @@ fn an_answer_before_the_work_loses_what_a_kill_cuts_off() {
     let more = ["--batch", "1", "--events", "400", "--copies", "2", "--calm", "--wait", "3"];
     let said = std::thread::scope(|scope| {
         let storm = scope.spawn(|| {
-            handler.storm(&[&more[..], &["--midway", "sh restart.sh && touch killed"]].concat())
+            let midway = ["--midway", "sh restart.sh && touch killed", "--still", "2"];
+            handler.storm(&[&more[..], &midway].concat())
         });
         wait_until("it is killed", || handler.server.place.path("killed").exists());
         sql.run("commit");
@@ -153,9 +187,13 @@ fn at_hookonce(store: &str, sink: &str, count: &[&str]) {
     let line = format!("'{}' serve", env!("CARGO_BIN_EXE_hookonce"));
     let server = Restarted::start(place, port, "/webhooks/meta", &line);
     let more = ["--source", "meta", "--events", "200", "--midway", "sh restart.sh"];
+    let before = server.place.read("pid");
+    // Longer than the lease of what was killed.
+    let more = [&more[..], &["--still", "4"]].concat();
     let said = server.storm(&[&more[..], count].concat());
     assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
     assert!(said.stdout.contains("200 effects: exactly once"), "{}", said.stdout);
+    assert_ne!(server.place.read("pid"), before, "it was not started again");
 }
 
 const LEDGER: &str =
@@ -197,10 +235,14 @@ fn it_goes_nowhere_else_and_says_what_is_missing() {
     let storm = |more: &[&str]| place.run(&[&["storm"], more].concat());
     let said = storm(&[&["http://192.0.2.1/x", "--count-cmd", "true"], &sender[..]].concat());
     assert_eq!(said.code, 1);
-    assert!(said.stderr.contains("`192.0.2.1` is another machine"), "{}", said.stderr);
+    assert!(said.stderr.contains("`192.0.2.1` is not on loopback"), "{}", said.stderr);
     assert!(said.stderr.contains("--yes-really"), "{}", said.stderr);
     for (arguments, says) in [
         (&["http://127.0.0.1:1/x", "--scheme", "meta", "--secret", SECRET][..], "--count-cmd"),
+        (
+            &["http://127.0.0.1:1/x", "--scheme", "meta", "--secret", SECRET, "--database", "x"],
+            "--count-sql",
+        ),
         (&["http://127.0.0.1:1/x", "--count-cmd", "true"], "--scheme"),
         (&["http://127.0.0.1:1/x", "--scheme", "meta", "--count-cmd", "true"], "--secret"),
     ] {
@@ -208,6 +250,11 @@ fn it_goes_nowhere_else_and_says_what_is_missing() {
         assert_eq!(said.code, 2);
         assert!(said.stderr.contains(says), "{}", said.stderr);
     }
+    // In vain, and at once.
+    let nobody = ["http://127.0.0.1:1/x", "--count-cmd", "true"];
+    let said = storm(&[&nobody[..], &sender].concat());
+    assert_eq!(said.code, 1);
+    assert!(said.stderr.contains("nothing listens at http://127.0.0.1:1/x"), "{}", said.stderr);
     for (arguments, says) in [
         (["--scheme", "mete", "--count-cmd", "true"], "did you mean"),
         (["--scheme", "meta", "--count-cmd", "echo no; exit 3"], "the command failed"),

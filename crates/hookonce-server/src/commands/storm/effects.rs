@@ -1,5 +1,6 @@
 //! Counts what the events have effected: each by its id, or all together where nothing else is told.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,9 +8,11 @@ use std::time::Duration;
 use anyhow::{Context as _, anyhow, bail};
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Request as HttpRequest, header};
+use futures_util::{StreamExt as _, TryStreamExt as _};
 use hookonce::event::EventId;
 use hookonce::scheme::{Origin, Request, Scheme, Unsigned};
 use hookonce::store::{Clock, Store};
+use hookonce::task::State;
 use http_body_util::{BodyExt as _, Limited};
 use rusqlite::OpenFlags;
 use rusqlite::types::ValueRef;
@@ -22,7 +25,9 @@ use super::shape::Shape;
 use super::target::Target;
 
 /// How long one count may take.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(300);
+/// How many events are looked at at once.
+const AT_ONCE: usize = 32;
 /// The most that a count may say, in bytes.
 const SAID: usize = 256 << 20;
 
@@ -33,14 +38,14 @@ pub(super) enum Counter {
     Postgres { url: String, query: String },
     Url(Target),
     Command(String),
-    Store { store: Arc<dyn Store>, ids: Vec<EventId> },
+    Store { store: Arc<dyn Store> },
 }
 
 /// What was counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Effects {
-    /// How many each event has, by number.
-    Each(Vec<u64>),
+    /// How many each event has, by number; and how many rows name none of them, with one of those.
+    Each { each: Vec<u64>, others: u64, other: Option<String> },
     /// How many there are of all events, and of earlier ones.
     All(u64),
 }
@@ -48,63 +53,95 @@ pub(super) enum Effects {
 /// A row of what a count says: text, and how many effects it stands for.
 type Row = (String, u64);
 
+/// What tells of which event a row is.
+#[derive(Debug)]
+pub(super) struct Names<'a> {
+    pub(super) shape: &'a Shape,
+    pub(super) events: usize,
+    /// The ids that hookonce itself gives them, where it is known.
+    pub(super) ids: &'a [EventId],
+}
+
 impl Counter {
-    /// Counts the effects of so many events.
-    pub(super) async fn count(&self, shape: &Shape, events: usize) -> anyhow::Result<Effects> {
+    /// Counts the effects of events.
+    pub(super) async fn count(&self, names: &Names<'_>) -> anyhow::Result<Effects> {
         let counting = async {
-            if let Self::Store { store, ids } = self {
-                return of_store(&**store, ids).await;
-            }
             let rows = match self {
+                Self::Store { store } => return of_store(store, names.ids).await,
                 Self::Sqlite { file, query } => {
                     let (file, query) = (file.clone(), query.clone());
                     tokio::task::spawn_blocking(move || of_sqlite(&file, &query)).await??
                 }
                 Self::Postgres { url, query } => of_postgres(url, query).await?,
-                Self::Url(target) => read(&of_url(target).await?),
-                Self::Command(command) => read(&of_command(command).await?),
-                Self::Store { .. } => Vec::new(),
+                Self::Url(target) => read(&of_url(target).await?)?,
+                Self::Command(command) => read(&of_command(command).await?)?,
             };
-            Ok(effects(&rows, shape, events))
+            Ok(names.effects(&rows))
         };
         let counted = tokio::time::timeout(LIMIT, counting).await;
         counted
-            .unwrap_or_else(|_| bail!("it takes longer than a minute"))
+            .unwrap_or_else(|_| bail!("it takes longer than {LIMIT:?}"))
             .context("cannot count effects")
     }
 }
 
-/// What the rows tell of the events. A number alone tells of all.
-fn effects(rows: &[Row], shape: &Shape, events: usize) -> Effects {
-    if let [(text, 1)] = rows
-        && let Ok(all) = text.trim().parse()
-    {
-        return Effects::All(all);
-    }
-    let mut each = vec![0; events];
-    for (text, n) in rows {
-        if let Some(event) = shape.event_in(text, 0..events) {
-            each[event] += n;
+impl Names<'_> {
+    /// What the rows tell of the events. A number alone tells of all.
+    fn effects(&self, rows: &[Row]) -> Effects {
+        if let [(text, 1)] = rows
+            && let Ok(all) = text.trim().parse()
+        {
+            return Effects::All(all);
         }
+        let by_id: HashMap<String, usize> =
+            self.ids.iter().enumerate().map(|(event, id)| (id.to_string(), event)).collect();
+        let (mut each, mut others, mut other) = (vec![0_u64; self.events], 0, None);
+        for (text, n) in rows {
+            let is_part = |c: char| c.is_ascii_hexdigit() || c == '-';
+            let mut parts = text.split(|c| !is_part(c)).map(str::to_ascii_lowercase);
+            let event = self.shape.event_in(text, 0..self.events);
+            if let Some(event) = event.or_else(|| parts.find_map(|part| by_id.get(&part).copied()))
+            {
+                each[event] = each[event].saturating_add(*n);
+            } else {
+                others += 1;
+                other = other.or_else(|| Some(text.clone()));
+            }
+        }
+        Effects::Each { each, others, other }
     }
-    Effects::Each(each)
 }
 
-/// Reads what was said: a JSON array, or lines, each with a number behind it or without.
-fn read(said: &str) -> Vec<Row> {
-    if let Ok(Value::Array(rows)) = serde_json::from_str(said) {
-        let text = |row: Value| match row {
-            Value::String(text) => text,
-            other => other.to_string(),
+/// Reads what was said: a JSON array of ids, or of pairs of an id and a number; or lines, each an id, or an id
+/// and a number with a blank, a tab, a comma or a bar between.
+fn read(said: &str) -> anyhow::Result<Vec<Row>> {
+    if said.trim_start().starts_with(['[', '{']) {
+        let Ok(Value::Array(rows)) = serde_json::from_str(said) else {
+            bail!("it says JSON that is no array; let it give the ids as an array, or as lines");
         };
-        return rows.into_iter().map(|row| (text(row), 1)).collect();
+        let row = |row: Value| match row {
+            Value::String(text) => Ok((text, 1)),
+            Value::Array(pair) => match &pair[..] {
+                [Value::String(text), n] if n.is_u64() => {
+                    Ok((text.clone(), n.as_u64().unwrap_or_default()))
+                }
+                _ => bail!("a row is an id, or a pair of an id and a number, and not an array"),
+            },
+            other => Ok((other.to_string(), 1)),
+        };
+        return rows.into_iter().map(row).collect();
     }
     let row = |line: &str| {
-        let parts = line.rsplit_once([' ', '\t', '|', ',']);
-        let counted = parts.and_then(|(text, n)| Some((text.to_owned(), n.trim().parse().ok()?)));
-        counted.unwrap_or_else(|| (line.to_owned(), 1))
+        let parts: Vec<&str> =
+            line.split([' ', '\t', '|', ',']).filter(|part| !part.is_empty()).collect();
+        match parts[..] {
+            [text, n] if n.parse::<u64>().is_ok() => {
+                (text.to_owned(), n.parse().unwrap_or_default())
+            }
+            _ => (line.to_owned(), 1),
+        }
     };
-    said.lines().filter(|line| !line.trim().is_empty()).map(row).collect()
+    Ok(said.lines().filter(|line| !line.trim().is_empty()).map(row).collect())
 }
 
 fn of_sqlite(file: &str, query: &str) -> anyhow::Result<Vec<Row>> {
@@ -122,10 +159,12 @@ fn of_sqlite(file: &str, query: &str) -> anyhow::Result<Vec<Row>> {
                 String::from_utf8_lossy(text).into_owned()
             }
             ValueRef::Integer(n) => n.to_string(),
-            ValueRef::Real(_) | ValueRef::Null => continue,
+            ValueRef::Real(n) => n.to_string(),
+            ValueRef::Null => continue,
         };
-        let n = if columns > 1 { row.get::<_, i64>(1)? } else { 1 };
-        found.push((text, u64::try_from(n)?));
+        // Of a row without a number it is not known how many it stands for.
+        let n = if columns > 1 { row.get::<_, Option<i64>>(1)?.unwrap_or_default() } else { 1 };
+        found.push((text, u64::try_from(n).context("a count is negative")?));
     }
     Ok(found)
 }
@@ -138,6 +177,7 @@ async fn of_postgres(url: &str, query: &str) -> anyhow::Result<Vec<Row>> {
     )?;
     let mut driver = JoinSet::new();
     driver.spawn(async move { drop(connection.await) });
+    client.batch_execute("set default_transaction_read_only = on").await?;
     // As text, so that a query may give whatever type it likes.
     let messages = client.simple_query(query).await?;
     let mut found = Vec::new();
@@ -169,29 +209,31 @@ async fn of_command(command: &str) -> anyhow::Result<String> {
     let said = Command::new("sh").args(["-c", command]).kill_on_drop(true).output().await?;
     if !said.status.success() {
         let why = String::from_utf8_lossy(&said.stderr);
-        bail!("the command failed ({}): {}", said.status, why.trim());
+        let why = if why.trim().is_empty() { "it says nothing of why" } else { why.trim() };
+        bail!("the command failed ({}): {why}", said.status);
     }
     Ok(String::from_utf8_lossy(&said.stdout).into_owned())
 }
 
-/// An event's effects in a store of ours: how often all its tasks were completed; where it has none,
-/// that it is there.
-async fn of_store(store: &dyn Store, ids: &[EventId]) -> anyhow::Result<Effects> {
-    let mut each = Vec::with_capacity(ids.len());
-    for id in ids {
-        let Some(details) = store.get(*id).await? else {
-            each.push(0);
-            continue;
-        };
-        let tasks = &details.summary.tasks;
-        let completed = |route: &str| {
-            let own = details.attempts.iter().filter(|attempt| *attempt.route == *route);
-            own.filter(|attempt| attempt.outcome == "completed").count()
-        };
-        let least = tasks.iter().map(|task| completed(&task.route)).min().unwrap_or(1);
-        each.push(least as u64);
+/// An event's effects in a store of ours: how often all its tasks were completed, or one of them more often;
+/// where it has none, that it is there. Of an event that isn't done, as often as it was, so that it goes on.
+async fn of_store(store: &Arc<dyn Store>, ids: &[EventId]) -> anyhow::Result<Effects> {
+    let looks = ids.iter().map(|id| of_event(store, *id));
+    let each: Vec<u64> = futures_util::stream::iter(looks).buffered(AT_ONCE).try_collect().await?;
+    Ok(Effects::Each { each, others: 0, other: None })
+}
+
+async fn of_event(store: &Arc<dyn Store>, id: EventId) -> anyhow::Result<u64> {
+    let Some(details) = store.get(id).await? else { return Ok(0) };
+    let completed = |route: &str| {
+        let own = details.attempts.iter().filter(|attempt| *attempt.route == *route);
+        own.filter(|attempt| attempt.outcome == "completed").count() as u64
+    };
+    let tasks = &details.summary.tasks;
+    if tasks.iter().any(|task| task.state != State::Completed) {
+        return Ok(0);
     }
-    Ok(Effects::Each(each))
+    Ok(tasks.iter().map(|task| completed(&task.route)).max().unwrap_or(1))
 }
 
 /// The ids under which a source stores the events, by number.
@@ -224,18 +266,41 @@ pub(super) fn ids(
 
 #[cfg(test)]
 mod tests {
-    use super::{Effects, Shape, effects, read};
+    use hookonce::event::EventId;
+
+    use super::{Effects, Names, Shape, read};
+
+    fn each(effects: Effects) -> (Vec<u64>, u64) {
+        match effects {
+            Effects::Each { each, others, .. } => (each, others),
+            Effects::All(all) => panic!("{all}"),
+        }
+    }
 
     #[test]
     fn rows_are_read_as_whoever_counts_writes_them() {
         let shape = Shape::of_scheme("meta", 7, 0).unwrap();
+        let own = [0, 1, 2].map(|n| EventId::of("s", &n.to_string()));
+        let names = Names { shape: &shape, events: 4, ids: &own };
         let id = |event| shape.id(event);
-        let lines = format!("{}\n\n{} 3\n{}|2\nsomebody else's\n", id(0), id(1), id(2));
-        let array = serde_json::json!([id(0), { "id": id(1) }, id(1), id(1), id(2), id(2), 5]);
+        let lines = format!(
+            "{}\n\n{} 3\n{}|2\nsomebody else's\nbooked {} took 12\n",
+            id(0),
+            id(1),
+            own[2],
+            id(3)
+        );
+        let array = serde_json::json!([
+            id(0), [id(1), 2], { "id": id(1) }, own[2].to_string(), id(2), 5, format!("it was {} 7", id(3))
+        ]);
         for said in [lines, array.to_string()] {
-            assert_eq!(effects(&read(&said), &shape, 4), Effects::Each(vec![1, 3, 2, 0]), "{said}");
+            let counted = each(names.effects(&read(&said).unwrap()));
+            assert_eq!(counted, (vec![1, 3, 2, 1], 1), "{said}");
         }
-        assert_eq!(effects(&read("12\n"), &shape, 4), Effects::All(12));
-        assert_eq!(effects(&read(""), &shape, 2), Effects::Each(vec![0, 0]));
+        assert_eq!(names.effects(&read("12\n").unwrap()), Effects::All(12));
+        assert_eq!(each(names.effects(&read("").unwrap())), (vec![0; 4], 0));
+        for strange in ["{\"ids\":[]}", "[[1]]", "[[\"a\",\"b\"]]", "[[\"a\",-1]]"] {
+            assert!(read(strange).is_err(), "{strange}");
+        }
     }
 }

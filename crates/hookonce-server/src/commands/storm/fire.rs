@@ -20,6 +20,10 @@ use super::plan::{Shot, Way};
 use super::shape::Shape;
 use super::target::{Connection, Target};
 
+/// What is noted where there was no connection, or it broke.
+const NOBODY: &str = "no connection";
+/// After how many refusals, with nothing ever taken, it is no matter of chance.
+const REFUSED: u64 = 20;
 /// How long an answer may take.
 const ANSWER: Duration = Duration::from_secs(30);
 /// How long is waited before a request is sent anew: at first, and at most.
@@ -45,8 +49,8 @@ pub(super) struct Tally {
     pub(super) done: AtomicUsize,
     /// The events that an answer said were taken, by number.
     taken: Box<[AtomicBool]>,
-    /// Why nothing more is sent.
-    refused: AtomicBool,
+    /// Nothing more is sent.
+    is_over: AtomicBool,
     seen: Mutex<Seen>,
 }
 
@@ -59,14 +63,13 @@ pub(super) struct Seen {
     pub(super) times: Vec<Duration>,
     /// How often something was sent that was cut off, or whose answer was not waited for.
     pub(super) cut: u64,
-    refusal: Option<StatusCode>,
 }
 
 impl Tally {
     pub(super) fn of(events: usize) -> Self {
         let taken = (0..events).map(|_| AtomicBool::new(false)).collect();
-        let (done, refused) = (AtomicUsize::new(0), AtomicBool::new(false));
-        Self { done, taken, refused, seen: Mutex::default() }
+        let (done, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+        Self { done, taken, is_over, seen: Mutex::default() }
     }
 
     /// Whether the endpoint ever said that it took this event.
@@ -138,7 +141,8 @@ impl Gun {
         if matches!(shot.way, Way::Cut | Way::Deaf) {
             self.leave(shot, &body).await?;
         }
-        while !self.tally.refused.load(Ordering::Relaxed) {
+        let mut was_there = false;
+        while !self.tally.is_over.load(Ordering::Relaxed) {
             let sent = Instant::now();
             let drip = if shot.way == Way::Slow { Drip::slow } else { Drip::whole };
             let request = self.request(shot, &body, drip(&body))?;
@@ -149,12 +153,14 @@ impl Gun {
                     break;
                 }
                 Ok(Ok(status)) => {
+                    was_there = true;
                     self.tally.note(status.as_str());
                     self.look(status)?;
                 }
-                Ok(Err(_)) => {
+                Ok(Err(error)) => {
                     *kept = None;
-                    self.tally.note("no connection");
+                    self.tally.note(NOBODY);
+                    self.must_be_there(&error)?;
                 }
                 Err(_) => {
                     *kept = None;
@@ -162,6 +168,8 @@ impl Gun {
                 }
             }
             if !self.waits(begun, &mut pause).await {
+                // Nobody is there any more: so it would be with the others.
+                self.tally.is_over.fetch_or(!was_there, Ordering::Relaxed);
                 break;
             }
         }
@@ -178,22 +186,38 @@ impl Gun {
 
     /// Where nothing was ever taken, a refusal is no matter of load: nothing more is sent.
     fn look(&self, status: StatusCode) -> anyhow::Result<()> {
-        let passes =
-            [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_MANY_REQUESTS, StatusCode::TOO_EARLY];
-        let is_final = !status.is_server_error() && !passes.contains(&status);
-        let mut seen = self.tally.lock();
-        let any_taken = seen.answers.keys().any(|answer| answer.starts_with('2'));
-        if any_taken || !is_final || seen.refusal.replace(status).is_some() {
-            return Ok(());
-        }
-        self.tally.refused.store(true, Ordering::Relaxed);
         let what = match status.as_u16() {
             401 | 403 => "is it signed with the right secret, and by the right scheme?",
             404 | 405 => "is this the path that takes webhooks?",
             300..=399 => "a webhook is not to be redirected: name the address itself",
+            // The first copy may be at work, or too much be going on.
+            408 | 409 | 423 | 425 | 429 | 500.. => return Ok(()),
             _ => "see what it says in its log",
         };
-        bail!("the endpoint answered {status} to the first requests: {what}")
+        let seen = self.tally.lock();
+        let is_taken = |answer: &&String| answer.starts_with('2');
+        let refused: u64 = seen.answers.values().sum();
+        let is_clear =
+            matches!(status.as_u16(), 300..=399 | 401 | 403 | 404 | 405) || refused >= REFUSED;
+        if !is_clear || seen.answers.keys().any(|answer| is_taken(&answer)) {
+            return Ok(());
+        }
+        drop(seen);
+        self.tally.is_over.store(true, Ordering::Relaxed);
+        bail!("the endpoint answers {status} and takes nothing: {what}")
+    }
+
+    /// Fails where nobody has ever answered and nothing listens.
+    fn must_be_there(&self, error: &anyhow::Error) -> anyhow::Result<()> {
+        let is_refused = error
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused);
+        let has_answered = self.tally.lock().answers.keys().any(|answer| answer != NOBODY);
+        if !is_refused || has_answered {
+            return Ok(());
+        }
+        self.tally.is_over.store(true, Ordering::Relaxed);
+        bail!("nothing listens at {}: start the endpoint, or correct the address", self.target.url)
     }
 
     /// Sends a request on a connection of its own that is left before the answer comes.
@@ -201,8 +225,9 @@ impl Gun {
         let drip = if shot.way == Way::Cut { Drip::cut } else { Drip::whole };
         let request = self.request(shot, body, drip(body))?;
         // A connection that isn't there is told by what follows.
-        if let Ok(mut connection) = self.target.connect().await {
-            let left = Rng::new().u32(0..=100);
+        if let Ok(Ok(mut connection)) = tokio::time::timeout(ANSWER, self.target.connect()).await {
+            // Long enough for what is sent to be on its way.
+            let left = Rng::new().u32(25..=100);
             let sending = connection.send(request);
             drop(tokio::time::timeout(LEFT_AFTER * left / 100, sending).await);
             self.tally.lock().cut += 1;

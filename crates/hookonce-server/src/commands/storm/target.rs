@@ -68,6 +68,11 @@ impl Target {
         let url = Url::parse(url).map_err(|_| not_one())?;
         let host = url.host().filter(|_| matches!(url.scheme(), "http" | "https"));
         let host = host.ok_or_else(not_one)?.to_string();
+        if !url.username().is_empty() || url.password().is_some() {
+            bail!(
+                "leave user and password out of the address: a webhook is proven by its signature"
+            );
+        }
         let name = host.trim_matches(['[', ']']).to_owned();
         let port = url.port_or_known_default().ok_or_else(not_one)?;
         let found = tokio::net::lookup_host((&*name, port)).await;
@@ -76,7 +81,7 @@ impl Target {
         let elsewhere = addresses.iter().find(|at| !at.ip().to_canonical().is_loopback());
         if let Some(at) = elsewhere.filter(|_| !anywhere) {
             bail!(
-                "`{name}` is another machine ({}): this would flood it with requests that look real; \
+                "`{name}` is not on loopback ({}): this would flood it with requests that look real; \
                  if whoever runs it agrees, say --yes-really",
                 at.ip()
             );

@@ -20,7 +20,8 @@ pub(in crate::commands) struct Verdict {
     events: usize,
     requests: usize,
     effects: u64,
-    exactly_once: bool,
+    /// None where only as many effects were counted as there are events: a loss and a copy may cancel out.
+    exactly_once: Option<bool>,
     /// Ids of events that were taken and have no effect.
     lost: Vec<String>,
     /// Ids of events that have several effects.
@@ -31,6 +32,10 @@ pub(in crate::commands) struct Verdict {
     answers: BTreeMap<String, u64>,
     /// Requests that were cut off, or whose answer was not waited for, beside those.
     cut: u64,
+    /// Rows that came meanwhile and name no event of this run: how many, and one of them.
+    strange: Option<(u64, String)>,
+    /// For how long nothing has changed at the end.
+    still_s: f64,
     took_s: f64,
     p50_ms: f64,
     p99_ms: f64,
@@ -49,6 +54,8 @@ pub(super) struct Storm {
     pub(super) events: usize,
     pub(super) requests: usize,
     pub(super) took: Duration,
+    /// For how long the count has stood still.
+    pub(super) still: Duration,
     pub(super) seed: u64,
 }
 
@@ -56,8 +63,13 @@ impl Verdict {
     /// Judges by what was counted before and after.
     pub(super) fn new(storm: Storm, gun: &Gun, before: &Effects, after: &Effects) -> Self {
         let (mut lost, mut doubled, mut refused) = (Vec::new(), Vec::new(), Vec::new());
+        let mut strange = None;
         let effects = match (before, after) {
-            (_, Effects::Each(each)) => {
+            (_, Effects::Each { each, others, other }) => {
+                let before = if let Effects::Each { others, .. } = before { *others } else { 0 };
+                if others > &before {
+                    strange = other.clone().map(|row| (others - before, row));
+                }
                 for (event, effects) in each.iter().enumerate() {
                     let id = || gun.shape.id(event);
                     match effects {
@@ -70,7 +82,7 @@ impl Verdict {
                 each.iter().sum()
             }
             (Effects::All(before), Effects::All(after)) => after.saturating_sub(*before),
-            (Effects::Each(_), Effects::All(after)) => *after,
+            (Effects::Each { .. }, Effects::All(after)) => *after,
         };
         let named = lost.is_empty() && doubled.is_empty() && refused.is_empty();
         let Seen { answers, mut times, cut, .. } = gun.tally.seen();
@@ -79,12 +91,17 @@ impl Verdict {
             events: storm.events,
             requests: storm.requests,
             effects,
-            exactly_once: named && effects == storm.events as u64,
+            exactly_once: match after {
+                Effects::All(_) if effects == storm.events as u64 => None,
+                _ => Some(named && effects == storm.events as u64),
+            },
+            strange,
             lost,
             doubled,
             refused,
             answers,
             cut,
+            still_s: storm.still.as_secs_f64(),
             took_s: storm.took.as_secs_f64(),
             p50_ms: percentile(&times, 50),
             p99_ms: percentile(&times, 99),
@@ -92,9 +109,9 @@ impl Verdict {
         }
     }
 
-    /// Whether each event has its effect, once.
-    pub(in crate::commands) fn is_exactly_once(&self) -> bool {
-        self.exactly_once
+    /// Whether each event has its effect, once, as far as that was counted.
+    pub(in crate::commands) fn is_right(&self) -> bool {
+        self.exactly_once != Some(false)
     }
 
     /// For a person.
@@ -109,12 +126,13 @@ impl Verdict {
         let answers: Vec<String> =
             self.answers.iter().map(|(answer, n)| format!("{answer}: {n}")).collect();
         lines.push(format!(
-            "answers: {}; {} cut off; p50 {:.1} ms, p99 {:.1} ms; {:.1} s; seed {}",
+            "answers: {}; {} cut off; p50 {:.1} ms, p99 {:.1} ms; {:.1} s, and {:.0} s without a change; seed {}",
             answers.join(", "),
             self.cut,
             self.p50_ms,
             self.p99_ms,
             self.took_s,
+            self.still_s,
             self.seed
         ));
         let slow = [self.p50_ms, self.p99_ms]
@@ -135,12 +153,26 @@ impl Verdict {
         lines.extend(named("lost: taken with a 2xx, and without effect", &self.lost));
         lines.extend(named("doubled", &doubled));
         lines.extend(named("refused: never taken with a 2xx", &self.refused));
+        if let Some((n, row)) = &self.strange {
+            lines.push(format!(
+                "{} came meanwhile without an id of these events, such as `{}`: does the count give what \
+                 the sender calls them?",
+                counted(*n, "row"),
+                shortened(row, 80)
+            ));
+        }
         lines.join("\n")
     }
 
     fn judged(&self) -> String {
-        if self.exactly_once {
-            return "exactly once".to_owned();
+        match self.exactly_once {
+            Some(true) => return "exactly once".to_owned(),
+            None => {
+                return "as many as there are events, which is no proof: a loss and a copy may cancel out; \
+                        let the count give ids"
+                    .to_owned();
+            }
+            Some(false) => {}
         }
         let parts = [
             (self.lost.len(), "lost"),
