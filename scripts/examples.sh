@@ -59,6 +59,7 @@ node examples/node node
 node examples/queues queues
 node crates/hookonce-server/tests/senders senders
 node bench/peers/handlers handlers
+node crates/hookonce-server/tests/browser browser
 
 # Makes the environment for a folder's scripts in Python.
 python() {

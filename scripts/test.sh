@@ -123,6 +123,8 @@ need python3 python3
 need node nodejs
 need npm npm
 need_venv
+# The dashboard is used in it.
+need chromium chromium
 # What is in deploy/ is linted with these.
 need_server promtool prometheus
 need systemd-analyze systemd

@@ -28,12 +28,15 @@ use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 
 use crate::config::Config;
+use crate::dashboard::{self, Live};
 use host::Hosts;
 use token::Tokens;
 
 pub(crate) use api::calls;
 pub(crate) use metrics::Metrics;
 pub(crate) use openapi::{PROBLEMS, document};
+pub(crate) use steer::write_down;
+pub(crate) use token::Caller;
 
 /// How long calls that run may take once everything else has stopped.
 const GRACE: Duration = Duration::from_secs(1);
@@ -56,17 +59,18 @@ pub(crate) struct Access {
 /// What a configuration says of the admin listener.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    tokens: Tokens,
+    pub(crate) tokens: Tokens,
     hosts: Hosts,
-    routes: Arc<[Route]>,
+    pub(crate) routes: Arc<[Route]>,
 }
 
 /// What its requests share.
 #[derive(Debug, Clone)]
-struct Shared {
-    store: Arc<dyn Store>,
+pub(crate) struct Shared {
+    pub(crate) store: Arc<dyn Store>,
     access: Arc<Access>,
     metrics: Arc<Metrics>,
+    pub(crate) live: Arc<Live>,
 }
 
 impl Admin {
@@ -79,8 +83,11 @@ impl Admin {
         health: axum::Router,
     ) -> Self {
         let (access, store) = (access.clone(), store.clone());
-        let shared = Shared { store, access, metrics: metrics.clone() };
-        let router = router::router(shared, health);
+        let live = Arc::new(Live::new());
+        let (metrics_kept, live_kept, looked_at) = (metrics.clone(), live.clone(), store.clone());
+        let shared = Shared { store, access, metrics, live };
+        let pages = dashboard::router(shared.clone());
+        let router = router::router(shared, health.merge(pages));
         let limits = ListenerOptions { connections, grace: GRACE, ..ListenerOptions::default() };
         let (stop, mut stopped) = watch::channel(false);
         let until = async move {
@@ -91,7 +98,8 @@ impl Admin {
         parts.spawn(async move {
             tokio::select! {
                 () = listener::serve(listener, router, limits, until) => {}
-                () = metrics.keep_up() => {}
+                () = metrics_kept.keep_up() => {}
+                () = live_kept.keep_up(&*looked_at) => {}
             }
         });
         Self { stop, parts }
@@ -141,7 +149,7 @@ impl Settings {
 }
 
 impl Shared {
-    fn settings(&self) -> Arc<Settings> {
+    pub(crate) fn settings(&self) -> Arc<Settings> {
         self.access.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

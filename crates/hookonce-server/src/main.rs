@@ -5,6 +5,7 @@ mod cli;
 mod commands;
 mod config;
 mod curl;
+mod dashboard;
 mod development;
 mod out;
 mod reference;

@@ -295,6 +295,7 @@ fn say_where(place: &Place, config: &Config, doors: &Doors, format: Format) -> a
     out::remark(&format!("hookonce {} listens on {scheme}://{at}", env!("CARGO_PKG_VERSION")));
     let mut lines: Vec<_> =
         urls.into_iter().map(|(name, url)| (format!("source {name}"), url)).collect();
+    lines.push(("dashboard".to_owned(), format!("{admin}/")));
     lines.push(("admin API".to_owned(), format!("{admin}/api")));
     if *place == Place::Development {
         let token = development::admin_token(config);

@@ -20,6 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const UPKEEP: Duration = Duration::from_secs(5);
 /// Bounds of buckets for how many events come together.
 const EVENTS: [f64; 9] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 250.0, 1000.0];
+/// Bounds of buckets for how late senders are, in seconds.
+const LAGS: [f64; 8] = [1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 86_400.0];
 /// Bounds of buckets for what senders wait for, in seconds.
 const ACK_BUCKETS: [f64; 12] =
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
@@ -58,6 +60,9 @@ impl Metrics {
             })
             .and_then(|builder| {
                 builder.set_buckets_for_metric(full("hookonce_request_events"), &EVENTS)
+            })
+            .and_then(|builder| {
+                builder.set_buckets_for_metric(full("hookonce_sender_lag_seconds"), &LAGS)
             })
             .and_then(PrometheusBuilder::install_recorder)
             .context("cannot begin to count")?;

@@ -1,7 +1,7 @@
 //! Replaying and burying. Each call is written down before it acts.
 
 use hookonce::steer::{self, Action, Effect, Steer};
-use hookonce::store::{AuditEntry, Moved, StoreError};
+use hookonce::store::{AuditEntry, Moved, Store, StoreError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -127,7 +127,8 @@ pub(super) async fn bury(
 
 async fn one(asked: Asked, route: Option<String>, action: Action) -> Result<Moved, Problem> {
     let id = asked.event_id()?;
-    write_down(&asked, &action, json!({ "id": id, "route": route })).await?;
+    let details = json!({ "id": id, "route": route });
+    write_down(&*asked.store, &asked.caller.name, &action, details).await?;
     let routes = &asked.settings.routes;
     let (route, effect) = (route.as_deref(), Effect::Real);
     let moved = steer::steer_event(&*asked.store, routes, id, route, &action, effect).await?;
@@ -156,7 +157,7 @@ async fn many(
     let details = json!({ "filter": input, "limit": limit, "to_route": to_route });
     let filter = input.filter()?;
     if effect == Effect::Real {
-        write_down(&asked, &action, details).await?;
+        write_down(&*asked.store, &asked.caller.name, &action, details).await?;
     }
     let order = Steer { filter, action, limit, rate: None, effect };
     let moved = steer::steer(&*asked.store, &asked.settings.routes, &order, &mut |_| ()).await;
@@ -167,15 +168,20 @@ async fn many(
 }
 
 /// Writes down who does what to what.
-async fn write_down(asked: &Asked, action: &Action, details: Value) -> Result<(), Problem> {
+pub(crate) async fn write_down(
+    store: &dyn Store,
+    who: &str,
+    action: &Action,
+    details: Value,
+) -> Result<(), StoreError> {
     // What was not said is no part of what was done.
     let said = match details {
         Value::Object(details) => details.into_iter().filter(|(_, said)| !said.is_null()).collect(),
         other => other,
     };
-    let (who, action) = (asked.caller.name.clone(), action.as_str().to_owned());
+    let (who, action) = (who.to_owned(), action.as_str().to_owned());
     let entry = AuditEntry { who, action, details: said.to_string() };
-    Ok(asked.store.audit(&entry).await?)
+    store.audit(&entry).await
 }
 
 fn effect(dry_run: bool) -> Effect {

@@ -12,14 +12,14 @@ use crate::config::{Config, RoleName};
 
 /// Everybody who may call.
 #[derive(Debug)]
-pub(super) struct Tokens(Vec<([u8; 32], Arc<Caller>)>);
+pub(crate) struct Tokens(Vec<([u8; 32], Arc<Caller>)>);
 
 /// Somebody who may call.
 #[derive(Debug)]
-pub(super) struct Caller {
+pub(crate) struct Caller {
     /// What the audit calls them.
-    pub(super) name: String,
-    pub(super) role: RoleName,
+    pub(crate) name: String,
+    pub(crate) role: RoleName,
     /// Of a worker: the routes whose tasks it may claim.
     routes: Vec<String>,
 }
@@ -41,7 +41,7 @@ impl Tokens {
 
     /// Who has this token. Every token is looked at, whichever it is, so that the time it takes
     /// tells nothing of any.
-    pub(super) fn find(&self, given: &str) -> Option<Arc<Caller>> {
+    pub(crate) fn find(&self, given: &str) -> Option<Arc<Caller>> {
         let given = hash(given);
         let mut found = u32::MAX;
         for (n, (hash, _)) in (0_u32..).zip(&self.0) {
@@ -49,6 +49,11 @@ impl Tokens {
         }
         let found = usize::try_from(found).ok()?;
         self.0.get(found).map(|(_, caller)| caller.clone())
+    }
+
+    /// Who has this name, and the hash of their token.
+    pub(crate) fn named(&self, name: &str) -> Option<([u8; 32], Arc<Caller>)> {
+        self.0.iter().find(|(_, caller)| caller.name == name).cloned()
     }
 }
 

@@ -2,8 +2,10 @@
 //! what its document says.
 
 mod audit;
+mod browser;
 mod claiming;
 mod client;
+mod dashboard;
 mod document;
 mod guide;
 mod looking;

@@ -220,8 +220,9 @@ pub const METRICS: &[Metric] = &[
         kind: MetricKind::Gauge,
         unit: Unit::Seconds,
         labels: &[],
-        help: "Age of the oldest event whose key is kept; 0 if there is none. It stays near \
-               `retention.key`, or pruning doesn't come along",
+        help: "Age of the oldest event whose key is kept; 0 if there is none. Above `retention.key` there is \
+               a dead task, which is kept for `retention.dead`, or one that isn't done, or pruning doesn't \
+               come along",
     },
 ];
 

@@ -83,6 +83,11 @@ impl Ask {
         self.header("content-type", "application/json")
     }
 
+    pub(super) fn form(mut self, body: &str) -> Self {
+        body.clone_into(&mut self.body);
+        self.header("content-type", "application/x-www-form-urlencoded")
+    }
+
     pub(super) fn send(&self, to: &str) -> Answer {
         let says_length = |(name, _): &(String, String)| {
             matches!(name.as_str(), "content-length" | "transfer-encoding")
