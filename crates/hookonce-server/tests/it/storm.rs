@@ -20,9 +20,12 @@ struct Restarted {
 impl Restarted {
     /// Starts it: a line of shell with the port in `PORT`, that says something once it listens.
     fn start(place: Place, port: u16, path: &str, line: &str) -> Self {
-        // What reads standard input for its end has it until the test's.
+        // What reads standard input for its end has it until the test's. The port is free once the old one
+        // is gone, which a signal doesn't wait for.
         let script = format!(
             "[ ! -f pid ] || kill -9 \"$(cat pid)\" || exit 1\n\
+             while [ -f pid ] && [ -e \"/proc/$(cat pid)/exe\" ]; do sleep 0.02; done\n\
+             [ ! -f pid ] || sleep 0.2\n\
              tail --pid={} -f /dev/null 2>/dev/null | PORT={port} {line} >>said 2>&1 &\n\
              echo $! >pid\n",
             std::process::id()
