@@ -231,13 +231,10 @@ impl Receiver {
         let lags = telemetry::lags(&events);
 
         let limit = self.options.ack_timeout.saturating_sub(ANSWER_TIME);
-        let (asked_at, insert) = (Instant::now(), self.insert(source.ack, events));
+        let insert = self.insert(entrance, events);
         let (arrivals, waits_for) = match tokio::time::timeout_at(complete_at + limit, insert).await
         {
-            Ok(Ok(stored)) => {
-                meter.inserted(asked_at.elapsed());
-                stored
-            }
+            Ok(Ok(stored)) => stored,
             Ok(Err(error)) => {
                 telemetry::not_stored(&error);
                 return Err(Rejection::NotStored);
@@ -273,17 +270,20 @@ impl Receiver {
     /// them before.
     async fn insert(
         &self,
-        ack: Ack,
+        Entrance { source, meter }: &Entrance,
         events: Vec<NewEvent>,
     ) -> Result<(Vec<Arrival>, Option<Before>), StoreError> {
-        let before = match ack {
+        let before = match source.ack {
             Ack::Stored => None,
             Ack::Handled => {
                 let events = events.iter().map(|event| event.id).collect();
                 Some(Before::of(&*self.store, events).await?)
             }
         };
-        Ok((self.store.insert(events).await?, before))
+        let begun = Instant::now();
+        let arrivals = self.store.insert(events).await?;
+        meter.inserted(begun.elapsed());
+        Ok((arrivals, before))
     }
 }
 

@@ -1,10 +1,10 @@
 //! Fires signed requests at an endpoint as a bad day would, and counts afterwards whether each event has
 //! had its effect exactly once.
 
-mod drip;
+mod body;
 mod effects;
-mod fire;
 mod plan;
+mod sender;
 mod shape;
 mod target;
 mod verdict;
@@ -29,8 +29,8 @@ use crate::out::{self, Format, Progress, Reported};
 use crate::wiring;
 
 use effects::{Counter, Effects, Names};
-use fire::{Gun, Tally};
 use plan::{Order, Plan};
+use sender::{Sender, Tally};
 use shape::Shape;
 use target::Target;
 use verdict::Storm;
@@ -43,7 +43,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// it comes when a lease is over, which is a minute for most.
 const STILL: Duration = Duration::from_secs(3);
 const STILL_AFTER_A_KILL: Duration = Duration::from_secs(90);
-/// The longest time that effects are waited for which still come.
+/// The longest time that is sent, and that effects are waited for which still come.
 const LONGEST: Duration = Duration::from_secs(3600);
 /// How long the command in the midst may take.
 const MIDWAY: Duration = Duration::from_secs(60);
@@ -98,25 +98,30 @@ pub(super) async fn storm(
     let batch = if shape.holds_several() { batch } else { 1 };
     let order = Order { events, copies, batch, calm: options.calm };
     let plan = Plan::draw(order, &mut Rng::with_seed(seed));
-    let (counter, ids) =
-        counter(&options.count, (&config, &name, source), (&shape, &*scheme), events).await?;
-    let shaped = shape.clone();
-    let names = Names { shape: &shaped, events, ids: &ids };
+    // A sender that is in no configuration is no source, whose events would have ids here.
+    let ids = match &options.sender.source {
+        Some(_) => ids((&config, &name, source), (&shape, &*scheme), events),
+        None => Ok(Vec::new()),
+    };
+    let counter = counter(&options.count, &config, &ids).await?;
+    let names = Names::new(shape.clone(), events, &ids.unwrap_or_default());
     let before = counter.count(&names).await?;
     let tally = Tally::of(events);
-    let gun = Arc::new(Gun { target, scheme, shape, patience: options.wait, tally });
+    let sender = Arc::new(Sender { target, scheme, shape, patience: options.wait, tally });
 
     let (begun, requests) = (Instant::now(), plan.len());
     let bar = Progress::bar(format, requests);
     let watched = async {
         loop {
-            bar.note(gun.tally.done.load(Ordering::Relaxed), "requests");
+            bar.note(sender.tally.done.load(Ordering::Relaxed), "requests");
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
-    let firing = fire(&gun, plan, connections, midway);
+    let firing = fire(&sender, plan, connections, midway);
     tokio::select! {
-        fired = firing => fired?,
+        fired = tokio::time::timeout(LONGEST, firing) => fired.map_err(|_| {
+            anyhow!("not everything was sent after {LONGEST:?}: send less, or by more connections")
+        })??,
         () = watched => {}
     }
     drop(bar);
@@ -125,26 +130,26 @@ pub(super) async fn storm(
     let still = options.still.unwrap_or(if has_killed { STILL_AFTER_A_KILL } else { STILL });
     let (after, still) =
         settled(&counter, &names, &before, Patience { wait: options.wait, still }, format).await?;
-    Ok(Verdict::new(Storm { events, requests, took, still, seed }, &gun, &before, &after))
+    Ok(Verdict::new(Storm { events, requests, took, still, seed }, &sender, &before, &after))
 }
 
 /// Sends everything; in its midst something else happens.
 async fn fire(
-    gun: &Arc<Gun>,
+    sender: &Arc<Sender>,
     plan: Plan,
     connections: usize,
     midway: impl Future<Output = anyhow::Result<()>>,
 ) -> anyhow::Result<()> {
     let (passed, is_midway) = oneshot::channel();
     let after = plan.len() / 4;
-    let first = gun.fire(plan.at_once, connections, (after, passed));
+    let first = sender.fire(plan.at_once, connections, (after, passed));
     let beside = async {
         // Without a sender nothing was sent, and there is no midst.
         if is_midway.await.is_ok() { midway.await } else { Ok(()) }
     };
     tokio::try_join!(first, beside)?;
     let (passed, _) = oneshot::channel();
-    gun.fire(plan.later, connections, (usize::MAX, passed)).await
+    sender.fire(plan.later, connections, (usize::MAX, passed)).await
 }
 
 /// For how long the count may stand still: while an event has no effect yet, and once each has one.
@@ -157,7 +162,7 @@ struct Patience {
 /// Counts until nothing changes any more; says for how long it has not.
 async fn settled(
     counter: &Counter,
-    names: &Names<'_>,
+    names: &Names,
     before: &Effects,
     patience: Patience,
     format: Format,
@@ -218,42 +223,47 @@ fn shape(sender: &StormSender, source: &SourceConfig) -> anyhow::Result<Shape> {
     })
 }
 
-/// What counts, and the ids that a configured source gives the events.
-async fn counter(
-    count: &StormCount,
+/// The ids under which a source stores the events; none where it can't know them, for want of a body that it
+/// takes for one event.
+fn ids(
     (config, name, source): (&Config, &str, &SourceConfig),
     (shape, scheme): (&Shape, &dyn Scheme),
     events: usize,
-) -> anyhow::Result<(Counter, Vec<EventId>)> {
+) -> anyhow::Result<Vec<EventId>> {
     let open =
         SourceConfig { unverified: true, own: source.own.without_secrets(), ..source.clone() };
     let open = wiring::scheme(config, name, &open)?;
     let received_at = Clock::system().now();
     let origin = Origin { source: name.into(), scope: wiring::scope(name, source), received_at };
-    let ids = effects::ids(shape, events, (&*open, scheme, &origin));
+    effects::ids(shape, events, (&*open, scheme, &origin))
+}
+
+async fn counter(
+    count: &StormCount,
+    config: &Config,
+    ids: &anyhow::Result<Vec<EventId>>,
+) -> anyhow::Result<Counter> {
     if count.count_store {
-        return Ok((Counter::Store { store: wiring::open_existing(config).await? }, ids?));
+        let ids = ids.as_ref().map_err(|error| anyhow!("--count-store: {error:#}"))?.clone();
+        return Ok(Counter::Store { store: wiring::open_existing(config).await?, ids });
     }
-    // A body of the user's may be none that the scheme knows: then it is known by its own ids alone.
-    let ids = ids.unwrap_or_default();
     if let (Some(query), Some(database)) = (count.count_sql.clone(), &count.database) {
         let database = config.secret(database).map_err(|error| anyhow!("--database: {error}"))?;
         let database = database.expose().trim().to_owned();
         if ["postgres://", "postgresql://"].iter().any(|own| database.starts_with(own)) {
-            return Ok((Counter::Postgres { url: database, query }, ids));
+            return Ok(Counter::Postgres { url: database, query });
         }
         let file = database.strip_prefix("sqlite:").unwrap_or(&database).to_owned();
         if !Path::new(&file).is_file() {
             bail!("--database: there is no file `{file}`");
         }
-        return Ok((Counter::Sqlite { file, query }, ids));
+        return Ok(Counter::Sqlite { file, query });
     }
     if let Some(url) = &count.count_url {
-        return Ok((Counter::Url(Target::find(url, true).await.context("--count-url")?), ids));
+        return Ok(Counter::Url(Target::find(url, true).await.context("--count-url")?));
     }
-    let command =
-        count.count_cmd.clone().context("say how effects are counted: --count-cmd, or another")?;
-    Ok((Counter::Command(command), ids))
+    let command = count.count_cmd.clone();
+    Ok(Counter::Command(command.context("say how effects are counted: --count-cmd, or another")?))
 }
 
 /// What the command line has bounded.

@@ -49,7 +49,7 @@ pub(super) async fn show(
             section {
                 h2 { (counts.route) " " small { (number(counts.dead)) } }
                 @if session.may_steer() { (bulk(&session, &counts.route, told.would.is_some() && told.route == counts.route)) }
-                (reasons(&counts.route, &found.events))
+                (reasons(&counts.route, &found.events, found.next.is_some()))
             }
         }
         @if !found.events.is_empty() {
@@ -92,7 +92,7 @@ fn bulk(session: &Session, route: &str, is_counted: bool) -> Markup {
 }
 
 /// Why they died, the most frequent first, as far as they were looked at.
-fn reasons(route: &str, events: &[EventSummary]) -> Markup {
+fn reasons(route: &str, events: &[EventSummary], are_more: bool) -> Markup {
     let mut all = BTreeMap::<&str, usize>::new();
     for task in events.iter().flat_map(|event| &event.tasks) {
         if task.route == route && task.state == TaskState::Dead {
@@ -102,6 +102,7 @@ fn reasons(route: &str, events: &[EventSummary]) -> Markup {
     let mut all: Vec<(&str, usize)> = all.into_iter().collect();
     all.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
     html! {
+        @if are_more { p.quiet { "Why, of the newest " (LOOKED) " events with a dead task:" } }
         ul.reasons { @for (reason, n) in all.iter().take(20) { li { span.n { (n) } " " span.error { (reason) } } } }
     }
 }

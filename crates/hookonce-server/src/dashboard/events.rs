@@ -17,14 +17,8 @@ use crate::admin::Shared;
 
 /// How many events a page shows.
 const PAGE: usize = 50;
-/// The states to filter by, as they are written and as they are called.
-const STATES: [(&str, &str); 5] = [
-    ("pending", "waiting"),
-    ("claimed", "in flight"),
-    ("completed", "completed"),
-    ("dead", "dead"),
-    ("recorded", "unrouted"),
-];
+/// The states to filter by.
+const STATES: [&str; 5] = ["pending", "claimed", "completed", "dead", "recorded"];
 
 /// What is asked for; what is empty asks for all.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
@@ -132,8 +126,8 @@ fn filters(asked: &Asked, routes: &[&str]) -> Markup {
                 "State"
                 select name="state" {
                     option value="" { "any" }
-                    @for (word, name) in STATES {
-                        option value=(word) selected[asked.state == word] { (name) }
+                    @for word in STATES {
+                        option value=(word) selected[asked.state == word] { (word) }
                     }
                 }
             }

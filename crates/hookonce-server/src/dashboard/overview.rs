@@ -51,8 +51,8 @@ fn numbers(counts: &Counts, now: Timestamp) -> Markup {
     let all = [
         ("Events", number(counts.events), "ever stored", "/events"),
         ("Duplicates", number(counts.duplicates), "copies absorbed", ""),
-        ("In flight", number(counts.claimed), "tasks with a worker", "/events?state=claimed"),
-        ("Waiting", number(counts.pending), "tasks to be handled", "/events?state=pending"),
+        ("Claimed", number(counts.claimed), "tasks in flight", "/events?state=claimed"),
+        ("Pending", number(counts.pending), "tasks to be handled", "/events?state=pending"),
         ("Completed", number(counts.completed), "tasks ever", "/events?state=completed"),
         ("Dead", number(counts.dead), "tasks for a person", "/dead"),
         ("Oldest due", oldest, "waits for a worker", ""),
@@ -87,7 +87,7 @@ fn routes(known: &[&str], live: &[RouteCounts]) -> Markup {
     html! {
         div.scroll {
             table {
-                thead { tr { th { "Route" } th.n { "Waiting" } th.n { "In flight" } th.n { "Dead" } } }
+                thead { tr { th { "Route" } th.n { "Pending" } th.n { "Claimed" } th.n { "Dead" } } }
                 tbody {
                     @for (name, is_known) in rows {
                         tr {

@@ -20,7 +20,7 @@ use serde_json::Value;
 use tokio::process::Command;
 use tokio::task::JoinSet;
 
-use super::drip::Drip;
+use super::body::PacedBody;
 use super::shape::Shape;
 use super::target::Target;
 
@@ -38,7 +38,7 @@ pub(super) enum Counter {
     Postgres { url: String, query: String },
     Url(Target),
     Command(String),
-    Store { store: Arc<dyn Store> },
+    Store { store: Arc<dyn Store>, ids: Vec<EventId> },
 }
 
 /// What was counted.
@@ -55,19 +55,19 @@ type Row = (String, u64);
 
 /// What tells of which event a row is.
 #[derive(Debug)]
-pub(super) struct Names<'a> {
-    pub(super) shape: &'a Shape,
+pub(super) struct Names {
+    shape: Shape,
     pub(super) events: usize,
-    /// The ids that hookonce itself gives them, where it is known.
-    pub(super) ids: &'a [EventId],
+    /// By the ids that hookonce itself gives them, where it is known.
+    by_id: HashMap<String, usize>,
 }
 
 impl Counter {
     /// Counts the effects of events.
-    pub(super) async fn count(&self, names: &Names<'_>) -> anyhow::Result<Effects> {
+    pub(super) async fn count(&self, names: &Names) -> anyhow::Result<Effects> {
         let counting = async {
             let rows = match self {
-                Self::Store { store } => return of_store(store, names.ids).await,
+                Self::Store { store, ids } => return of_store(store, ids).await,
                 Self::Sqlite { file, query } => {
                     let (file, query) = (file.clone(), query.clone());
                     tokio::task::spawn_blocking(move || of_sqlite(&file, &query)).await??
@@ -85,7 +85,12 @@ impl Counter {
     }
 }
 
-impl Names<'_> {
+impl Names {
+    pub(super) fn new(shape: Shape, events: usize, ids: &[EventId]) -> Self {
+        let by_id = ids.iter().enumerate().map(|(event, id)| (id.to_string(), event)).collect();
+        Self { shape, events, by_id }
+    }
+
     /// What the rows tell of the events. A number alone tells of all.
     fn effects(&self, rows: &[Row]) -> Effects {
         if let [(text, 1)] = rows
@@ -93,14 +98,13 @@ impl Names<'_> {
         {
             return Effects::All(all);
         }
-        let by_id: HashMap<String, usize> =
-            self.ids.iter().enumerate().map(|(event, id)| (id.to_string(), event)).collect();
         let (mut each, mut others, mut other) = (vec![0_u64; self.events], 0, None);
         for (text, n) in rows {
             let is_part = |c: char| c.is_ascii_hexdigit() || c == '-';
             let mut parts = text.split(|c| !is_part(c)).map(str::to_ascii_lowercase);
             let event = self.shape.event_in(text, 0..self.events);
-            if let Some(event) = event.or_else(|| parts.find_map(|part| by_id.get(&part).copied()))
+            if let Some(event) =
+                event.or_else(|| parts.find_map(|part| self.by_id.get(&part).copied()))
             {
                 each[event] = each[event].saturating_add(*n);
             } else {
@@ -195,7 +199,7 @@ async fn of_url(target: &Target) -> anyhow::Result<String> {
     let (path, host) = Target::asked(&target.url)?;
     let request = HttpRequest::get(path).header(header::HOST, host);
     let mut connection = target.connect().await.context("cannot connect to --count-url")?;
-    let answer = connection.send(request.body(Drip::whole(&Bytes::new()))?).await?;
+    let answer = connection.send(request.body(PacedBody::whole(&Bytes::new()))?).await?;
     let status = answer.status();
     let body = Limited::new(answer.into_body(), SAID).collect().await;
     let body = body.map_err(|error| anyhow!("what --count-url says can't be read: {error}"))?;
@@ -216,7 +220,7 @@ async fn of_command(command: &str) -> anyhow::Result<String> {
 }
 
 /// An event's effects in a store of ours: how often all its tasks were completed, or one of them more often;
-/// where it has none, that it is there. Of an event that isn't done, as often as it was, so that it goes on.
+/// where it has none, that it is there. None as long as a task of it isn't.
 async fn of_store(store: &Arc<dyn Store>, ids: &[EventId]) -> anyhow::Result<Effects> {
     let looks = ids.iter().map(|id| of_event(store, *id));
     let each: Vec<u64> = futures_util::stream::iter(looks).buffered(AT_ONCE).try_collect().await?;
@@ -281,7 +285,7 @@ mod tests {
     fn rows_are_read_as_whoever_counts_writes_them() {
         let shape = Shape::of_scheme("meta", 7, 0).unwrap();
         let own = [0, 1, 2].map(|n| EventId::of("s", &n.to_string()));
-        let names = Names { shape: &shape, events: 4, ids: &own };
+        let names = Names::new(shape.clone(), 4, &own);
         let id = |event| shape.id(event);
         let lines = format!(
             "{}\n\n{} 3\n{}|2\nsomebody else's\nbooked {} took 12\n",

@@ -6,7 +6,7 @@ use fastrand::Rng;
 
 /// A request of the plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Shot {
+pub(super) struct Planned {
     /// Its events, by number.
     pub(super) events: Vec<usize>,
     pub(super) way: Way,
@@ -38,8 +38,8 @@ pub(super) struct Order {
 /// The requests that are sent at once, and those that are sent when they are answered.
 #[derive(Debug)]
 pub(super) struct Plan {
-    pub(super) at_once: Vec<Shot>,
-    pub(super) later: Vec<Shot>,
+    pub(super) at_once: Vec<Planned>,
+    pub(super) later: Vec<Planned>,
 }
 
 impl Plan {
@@ -54,14 +54,14 @@ impl Plan {
         for from in (0..order.events).step_by(block) {
             let events = from..(from + block).min(order.events);
             let last = events.clone().filter(|event| is_early.contains(event)).collect();
-            let mut block: Vec<Shot> = (1..order.copies)
-                .flat_map(|_| shots(events.clone().collect(), order, dice))
+            let mut block: Vec<Planned> = (1..order.copies)
+                .flat_map(|_| planned(events.clone().collect(), order, dice))
                 .collect();
-            block.extend(shots(last, order, dice));
+            block.extend(planned(last, order, dice));
             dice.shuffle(&mut block);
             at_once.extend(block);
         }
-        Self { at_once, later: shots(late, order, dice) }
+        Self { at_once, later: planned(late, order, dice) }
     }
 
     /// How many requests there are.
@@ -71,9 +71,9 @@ impl Plan {
 }
 
 /// One copy of these events, in an order and in sizes of its own.
-fn shots(mut left: Vec<usize>, order: Order, dice: &mut Rng) -> Vec<Shot> {
+fn planned(mut left: Vec<usize>, order: Order, dice: &mut Rng) -> Vec<Planned> {
     dice.shuffle(&mut left);
-    let mut shots = Vec::new();
+    let mut planned = Vec::new();
     while !left.is_empty() {
         // Mostly few, as senders do, and now and then as many as there may be.
         let most = if dice.bool() { order.batch } else { order.batch.min(3) };
@@ -86,24 +86,28 @@ fn shots(mut left: Vec<usize>, order: Order, dice: &mut Rng) -> Vec<Shot> {
             3 => Way::Deaf,
             _ => Way::Whole,
         };
-        shots.push(Shot { events, way });
+        planned.push(Planned { events, way });
     }
-    shots
+    planned
 }
 
 #[cfg(test)]
 mod tests {
     use fastrand::Rng;
 
-    use super::{Order, Plan, Shot, Way};
+    use super::{Order, Plan, Planned, Way};
 
     const ORDER: Order = Order { events: 100, copies: 4, batch: 7, calm: false };
 
     #[test]
     fn each_event_is_sent_as_often_as_was_asked_for_some_of_them_later() {
         let plan = Plan::draw(ORDER, &mut Rng::with_seed(1));
-        let times = |shots: &[Shot], event| {
-            shots.iter().flat_map(|shot| &shot.events).filter(|other| **other == event).count()
+        let times = |planned: &[Planned], event| {
+            planned
+                .iter()
+                .flat_map(|planned| &planned.events)
+                .filter(|other| **other == event)
+                .count()
         };
         let late = |event| times(&plan.later, event);
         for event in 0..100 {
@@ -111,9 +115,9 @@ mod tests {
         }
         let late = (0..100).map(late).sum::<usize>();
         assert!((20..80).contains(&late), "{late}");
-        assert!(plan.at_once.iter().all(|shot| (1..=7).contains(&shot.events.len())));
+        assert!(plan.at_once.iter().all(|planned| (1..=7).contains(&planned.events.len())));
         for way in [Way::Whole, Way::Slow, Way::Cut, Way::Deaf] {
-            assert!(plan.at_once.iter().any(|shot| shot.way == way), "{way:?}");
+            assert!(plan.at_once.iter().any(|planned| planned.way == way), "{way:?}");
         }
     }
 
@@ -122,6 +126,6 @@ mod tests {
         let [one, other] = [1, 1].map(|seed| Plan::draw(ORDER, &mut Rng::with_seed(seed)));
         assert_eq!(one.at_once, other.at_once);
         let calm = Plan::draw(Order { calm: true, ..ORDER }, &mut Rng::with_seed(1));
-        assert!(calm.at_once.iter().chain(&calm.later).all(|shot| shot.way == Way::Whole));
+        assert!(calm.at_once.iter().chain(&calm.later).all(|planned| planned.way == Way::Whole));
     }
 }

@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 use url::Url;
 
-use super::drip::Drip;
+use super::body::PacedBody;
 
 /// An endpoint.
 #[derive(Debug, Clone)]
@@ -39,7 +39,7 @@ impl std::fmt::Debug for Tls {
 /// A connection to it.
 #[derive(Debug)]
 pub(super) struct Connection {
-    requests: SendRequest<Drip>,
+    requests: SendRequest<PacedBody>,
     /// Reads and writes; ends with it.
     _driver: JoinSet<()>,
 }
@@ -53,7 +53,7 @@ impl Connection {
     /// Sends a request, once the one before is answered to its end.
     pub(super) async fn send(
         &mut self,
-        request: Request<Drip>,
+        request: Request<PacedBody>,
     ) -> hyper::Result<Response<Incoming>> {
         self.requests.ready().await?;
         self.requests.send_request(request).await

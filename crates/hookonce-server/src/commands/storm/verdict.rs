@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::effects::Effects;
-use super::fire::{Gun, Seen};
+use super::sender::{Seen, Sender};
 use crate::out::{counted, shortened};
 
 /// How many ids are named to a person.
@@ -61,7 +61,7 @@ pub(super) struct Storm {
 
 impl Verdict {
     /// Judges by what was counted before and after.
-    pub(super) fn new(storm: Storm, gun: &Gun, before: &Effects, after: &Effects) -> Self {
+    pub(super) fn new(storm: Storm, sender: &Sender, before: &Effects, after: &Effects) -> Self {
         let (mut lost, mut doubled, mut refused) = (Vec::new(), Vec::new(), Vec::new());
         let mut strange = None;
         let effects = match (before, after) {
@@ -71,9 +71,9 @@ impl Verdict {
                     strange = other.clone().map(|row| (others - before, row));
                 }
                 for (event, effects) in each.iter().enumerate() {
-                    let id = || gun.shape.id(event);
+                    let id = || sender.shape.id(event);
                     match effects {
-                        0 if gun.tally.was_taken(event) => lost.push(id()),
+                        0 if sender.tally.was_taken(event) => lost.push(id()),
                         0 => refused.push(id()),
                         1 => {}
                         effects => doubled.push(Doubled { id: id(), effects: *effects }),
@@ -85,7 +85,7 @@ impl Verdict {
             (Effects::Each { .. }, Effects::All(after)) => *after,
         };
         let named = lost.is_empty() && doubled.is_empty() && refused.is_empty();
-        let Seen { answers, mut times, cut, .. } = gun.tally.seen();
+        let Seen { answers, mut times, cut, .. } = sender.tally.seen();
         times.sort_unstable();
         Self {
             events: storm.events,

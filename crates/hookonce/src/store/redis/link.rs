@@ -7,14 +7,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
+use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use redis::cluster_async::ClusterConnection;
 use redis::cluster_routing::{
     MultipleNodeRoutingInfo, Route, RoutingInfo, SingleNodeRoutingInfo, SlotAddr,
 };
 use redis::{
-    Client, Cmd, ErrorKind, FromRedisValue, Pipeline, RedisError, RedisFuture, RedisResult,
-    ServerErrorKind, Value,
+    Client, Cmd, ErrorKind, FromRedisValue, Pipeline, RedisError, RedisResult, ServerErrorKind,
 };
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout_at};
@@ -121,6 +120,14 @@ impl Link {
         }
     }
 
+    /// Asks several things at once, once.
+    pub(super) async fn ask_together<T: FromRedisValue>(&self, all: &Pipeline) -> RedisResult<T> {
+        match self {
+            Self::One(one) => all.query_async(&mut one.current().1).await,
+            Self::Cluster(cluster) => all.query_async(&mut cluster.clone()).await,
+        }
+    }
+
     /// Asks the server that has a key until there is an answer, where the command names none.
     pub(super) async fn keep_asking_at<T: FromRedisValue>(
         &self,
@@ -224,40 +231,6 @@ impl Patience {
         tokio::time::sleep(self.pause.mul_f64(0.5 + fastrand::f64() / 2.0)).await;
         self.pause = PAUSE[1].min(self.pause * 2);
         None
-    }
-}
-
-impl ConnectionLike for Link {
-    fn req_packed_command<'a>(&'a mut self, command: &'a Cmd) -> RedisFuture<'a, Value> {
-        match self {
-            Self::One(one) => {
-                let (_, mut current) = one.current();
-                Box::pin(async move { current.send_packed_command(command).await })
-            }
-            Self::Cluster(connection) => connection.req_packed_command(command),
-        }
-    }
-
-    fn req_packed_commands<'a>(
-        &'a mut self,
-        commands: &'a Pipeline,
-        offset: usize,
-        count: usize,
-    ) -> RedisFuture<'a, Vec<Value>> {
-        match self {
-            Self::One(one) => {
-                let (_, mut current) = one.current();
-                Box::pin(async move { current.send_packed_commands(commands, offset, count).await })
-            }
-            Self::Cluster(connection) => connection.req_packed_commands(commands, offset, count),
-        }
-    }
-
-    fn get_db(&self) -> i64 {
-        match self {
-            Self::One(one) => one.current().1.get_db(),
-            Self::Cluster(connection) => connection.get_db(),
-        }
     }
 }
 

@@ -45,12 +45,12 @@ impl Replicas {
 
     /// Returns once so many replicas have what a call wrote in a scope, which is named by its key.
     pub(super) async fn wait(&self, scope: &str, call: &Token) -> Result<(), StoreError> {
-        let mut link = self.link(scope).await?;
+        let link = self.link(scope).await?;
         let call = format!("{scope}:call:{}", hex::encode(call.as_bytes()));
         let mut pipe = redis::pipe();
         pipe.cmd("GETEX").arg(&call).arg("PX").arg(millis(KEPT));
         pipe.cmd("WAIT").arg(self.n).arg(millis(LIMIT));
-        let answer: RedisResult<(Option<String>, usize)> = pipe.query_async(&mut link).await;
+        let answer: RedisResult<(Option<String>, usize)> = link.ask_together(&pipe).await;
         let (said, reached) = match answer {
             Ok(answer) => answer,
             Err(error) => {

@@ -15,8 +15,8 @@ use hookonce::store::Clock;
 use http_body_util::BodyExt as _;
 use tokio::task::JoinSet;
 
-use super::drip::Drip;
-use super::plan::{Shot, Way};
+use super::body::PacedBody;
+use super::plan::{Planned, Way};
 use super::shape::Shape;
 use super::target::{Connection, Target};
 
@@ -33,7 +33,7 @@ const LEFT_AFTER: Duration = Duration::from_millis(20);
 
 /// Who sends what to whom.
 #[derive(Debug)]
-pub(super) struct Gun {
+pub(super) struct Sender {
     pub(super) target: Target,
     pub(super) scheme: Arc<dyn Scheme>,
     pub(super) shape: Shape,
@@ -77,6 +77,11 @@ impl Tally {
         self.taken[event].load(Ordering::Relaxed)
     }
 
+    /// Whether anything was ever taken.
+    fn has_taken(&self) -> bool {
+        self.lock().answers.keys().any(|answer| answer.starts_with('2'))
+    }
+
     pub(super) fn seen(&self) -> Seen {
         self.lock().clone()
     }
@@ -85,12 +90,12 @@ impl Tally {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self, shot: &Shot, status: StatusCode, took: Duration) {
-        for event in &shot.events {
+    fn take(&self, planned: &Planned, status: StatusCode, took: Duration) {
+        for event in &planned.events {
             self.taken[*event].store(true, Ordering::Relaxed);
         }
         self.note(status.as_str());
-        if shot.way == Way::Whole {
+        if planned.way == Way::Whole {
             self.lock().times.push(took);
         }
     }
@@ -100,56 +105,60 @@ impl Tally {
     }
 }
 
-impl Gun {
+impl Sender {
     /// Sends these over so many connections at once, in their order; `passed` is called when so many
     /// have been begun.
     pub(super) async fn fire(
         self: &Arc<Self>,
-        shots: Vec<Shot>,
+        planned: Vec<Planned>,
         connections: usize,
         (after, passed): (usize, tokio::sync::oneshot::Sender<()>),
     ) -> anyhow::Result<()> {
-        let queue = Arc::new((shots, AtomicUsize::new(0)));
+        let queue = Arc::new((planned, AtomicUsize::new(0)));
         let passed = Arc::new(Mutex::new(Some(passed)));
-        let mut barrels = JoinSet::<anyhow::Result<()>>::new();
+        let mut senders = JoinSet::<anyhow::Result<()>>::new();
         for _ in 0..connections.min(queue.0.len()) {
-            let (gun, queue, passed) = (self.clone(), queue.clone(), passed.clone());
-            barrels.spawn(async move {
+            let (sender, queue, passed) = (self.clone(), queue.clone(), passed.clone());
+            senders.spawn(async move {
                 let mut connection = None;
                 loop {
                     let n = queue.1.fetch_add(1, Ordering::Relaxed);
-                    let Some(shot) = queue.0.get(n) else { return Ok(()) };
+                    let Some(planned) = queue.0.get(n) else { return Ok(()) };
                     if n == after {
                         let passed = passed.lock().unwrap_or_else(PoisonError::into_inner).take();
                         // Whoever waited for it may have gone.
                         passed.map(|passed| passed.send(()));
                     }
-                    gun.deliver(shot, &mut connection).await?;
+                    sender.deliver(planned, &mut connection).await?;
                 }
             });
         }
-        while let Some(ended) = barrels.join_next().await {
+        while let Some(ended) = senders.join_next().await {
             ended??;
         }
         Ok(())
     }
 
     /// Sends one request until it is taken, or nobody has the patience any more.
-    async fn deliver(&self, shot: &Shot, kept: &mut Option<Connection>) -> anyhow::Result<()> {
-        let body = Bytes::from(self.shape.body(&shot.events));
+    async fn deliver(
+        &self,
+        planned: &Planned,
+        kept: &mut Option<Connection>,
+    ) -> anyhow::Result<()> {
+        let body = Bytes::from(self.shape.body(&planned.events));
         let (begun, mut pause) = (Instant::now(), AGAIN[0]);
-        if matches!(shot.way, Way::Cut | Way::Deaf) {
-            self.leave(shot, &body).await?;
+        if matches!(planned.way, Way::Cut | Way::Deaf) {
+            self.leave(planned, &body).await?;
         }
         let mut was_there = false;
         while !self.tally.is_over.load(Ordering::Relaxed) {
             let sent = Instant::now();
-            let drip = if shot.way == Way::Slow { Drip::slow } else { Drip::whole };
-            let request = self.request(shot, &body, drip(&body))?;
+            let paced = if planned.way == Way::Slow { PacedBody::slow } else { PacedBody::whole };
+            let request = self.request(planned, &body, paced(&body))?;
             let answer = tokio::time::timeout(ANSWER, self.exchange(request, kept)).await;
             match answer {
                 Ok(Ok(status)) if status.is_success() => {
-                    self.tally.take(shot, status, sent.elapsed());
+                    self.tally.take(planned, status, sent.elapsed());
                     break;
                 }
                 Ok(Ok(status)) => {
@@ -168,8 +177,9 @@ impl Gun {
                 }
             }
             if !self.waits(begun, &mut pause).await {
-                // Nobody is there any more: so it would be with the others.
-                self.tally.is_over.fetch_or(!was_there, Ordering::Relaxed);
+                // Nobody is there any more, or nothing is ever taken: so it would be with the others.
+                let is_vain = !was_there || !self.tally.has_taken();
+                self.tally.is_over.fetch_or(is_vain, Ordering::Relaxed);
                 break;
             }
         }
@@ -194,15 +204,11 @@ impl Gun {
             408 | 409 | 423 | 425 | 429 | 500.. => return Ok(()),
             _ => "see what it says in its log",
         };
-        let seen = self.tally.lock();
-        let is_taken = |answer: &&String| answer.starts_with('2');
-        let refused: u64 = seen.answers.values().sum();
-        let is_clear =
-            matches!(status.as_u16(), 300..=399 | 401 | 403 | 404 | 405) || refused >= REFUSED;
-        if !is_clear || seen.answers.keys().any(|answer| is_taken(&answer)) {
+        let is_clear = matches!(status.as_u16(), 300..=399 | 401 | 403 | 404 | 405);
+        let answers: u64 = self.tally.lock().answers.values().sum();
+        if !(is_clear || answers >= REFUSED) || self.tally.has_taken() {
             return Ok(());
         }
-        drop(seen);
         self.tally.is_over.store(true, Ordering::Relaxed);
         bail!("the endpoint answers {status} and takes nothing: {what}")
     }
@@ -221,9 +227,9 @@ impl Gun {
     }
 
     /// Sends a request on a connection of its own that is left before the answer comes.
-    async fn leave(&self, shot: &Shot, body: &Bytes) -> anyhow::Result<()> {
-        let drip = if shot.way == Way::Cut { Drip::cut } else { Drip::whole };
-        let request = self.request(shot, body, drip(body))?;
+    async fn leave(&self, planned: &Planned, body: &Bytes) -> anyhow::Result<()> {
+        let paced = if planned.way == Way::Cut { PacedBody::cut } else { PacedBody::whole };
+        let request = self.request(planned, body, paced(body))?;
         // A connection that isn't there is told by what follows.
         if let Ok(Ok(mut connection)) = tokio::time::timeout(ANSWER, self.target.connect()).await {
             // Long enough for what is sent to be on its way.
@@ -235,9 +241,14 @@ impl Gun {
         Ok(())
     }
 
-    fn request(&self, shot: &Shot, body: &Bytes, drip: Drip) -> anyhow::Result<Request<Drip>> {
+    fn request(
+        &self,
+        planned: &Planned,
+        body: &Bytes,
+        paced: PacedBody,
+    ) -> anyhow::Result<Request<PacedBody>> {
         let url = self.target.url.as_str();
-        let id = format!("msg_{}", self.shape.token(shot.events[0]));
+        let id = format!("msg_{}", self.shape.token(planned.events[0]));
         let unsigned = Unsigned { body, url, id: &id, at: Clock::system().now() };
         let Signed { headers, query } = self.scheme.sign(&unsigned);
         let mut url = self.target.url.clone();
@@ -251,13 +262,13 @@ impl Gun {
         for (name, value) in headers {
             request = request.header(name, value);
         }
-        Ok(request.body(drip)?)
+        Ok(request.body(paced)?)
     }
 
     /// Sends a request on the connection that is kept, or on another, and reads the answer to its end.
     async fn exchange(
         &self,
-        request: Request<Drip>,
+        request: Request<PacedBody>,
         kept: &mut Option<Connection>,
     ) -> anyhow::Result<StatusCode> {
         if kept.as_ref().is_none_or(Connection::is_closed) {

@@ -18,7 +18,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// A body, whose length is said before.
 #[derive(Debug)]
-pub(super) struct Drip {
+pub(super) struct PacedBody {
     length: u64,
     pieces: VecDeque<Bytes>,
     pause: Option<Pin<Box<Sleep>>>,
@@ -26,7 +26,7 @@ pub(super) struct Drip {
     is_cut: bool,
 }
 
-impl Drip {
+impl PacedBody {
     /// In one piece.
     pub(super) fn whole(body: &Bytes) -> Self {
         Self::new(body, VecDeque::from([body.clone()]), false)
@@ -51,7 +51,7 @@ impl Drip {
     }
 }
 
-impl Body for Drip {
+impl Body for PacedBody {
     type Data = Bytes;
     type Error = Infallible;
 
