@@ -33,15 +33,18 @@ pub(super) async fn show(State(shared): State<Shared>, uri: Uri, headers: Header
 
 /// What duplicates would have done, for whoever doesn't know what one is.
 fn absorbed(counts: &Counts) -> String {
-    let [events, copies] = [counts.events, counts.duplicates].map(number);
+    let copies = number(counts.duplicates);
+    let arrived = match counts.events {
+        0 => return "No event has arrived yet.".to_owned(),
+        1 => "1 event has arrived".to_owned(),
+        events => format!("{} events have arrived", number(events)),
+    };
     match (counts.events, counts.duplicates) {
-        (0, _) => "No event has arrived yet.".to_owned(),
-        (_, 0) => format!("{events} events have arrived, and none of them twice."),
-        (_, 1) => format!(
-            "{events} events have arrived. One came a second time, and was not handled again."
-        ),
+        (1, 0) => format!("{arrived}."),
+        (_, 0) => format!("{arrived}, and none of them twice."),
+        (_, 1) => format!("{arrived}. One copy came as well, and was not handled again."),
         _ => format!(
-            "{events} events have arrived. Senders delivered copies of them {copies} times; none of those was handled again."
+            "{arrived}. Senders delivered copies {copies} times; none of those was handled again."
         ),
     }
 }
@@ -115,7 +118,11 @@ mod tests {
             |events, duplicates| absorbed(&Counts { events, duplicates, ..Counts::default() });
         assert_eq!(say(0, 0), "No event has arrived yet.");
         assert_eq!(say(7, 0), "7 events have arrived, and none of them twice.");
-        assert!(say(7, 1).ends_with("One came a second time, and was not handled again."));
-        assert!(say(7, 12).contains("copies of them 12 times"));
+        assert_eq!(say(1, 0), "1 event has arrived.");
+        assert_eq!(
+            say(1, 1),
+            "1 event has arrived. One copy came as well, and was not handled again."
+        );
+        assert!(say(7, 12).contains("Senders delivered copies 12 times"));
     }
 }

@@ -59,7 +59,7 @@ const use = async (browser) => {
   // An arrival is seen without loading the page again.
   await page.evaluate(() => { window.isSamePage = true; });
   await say("first");
-  await page.waitForSelector("text=1 events have arrived");
+  await page.waitForSelector("text=1 event has arrived");
   assert.equal(await page.evaluate(() => window.isSamePage), true);
 
   // It is dead, replayed, and seen to complete.
